@@ -1,0 +1,1 @@
+"""The cluster as columns, and the statements that change it."""

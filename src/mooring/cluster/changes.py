@@ -1,0 +1,137 @@
+"""The elementary changes of the cluster. Each returns its own reverse, which is a change again.
+
+So a change can be undone, and its undoing undone: a statement rolls back with them, and the history
+rewinds to an earlier moment and comes forward again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from mooring.cluster.pods import Hold, Placed
+from mooring.errors import ClusterError
+from mooring.model.objects import Node, Pod
+
+if TYPE_CHECKING:
+    from mooring.cluster.cluster import Cluster
+
+Change = tuple[Callable[..., Any], tuple[Any, ...]]  # called with the cluster first; returns its reverse
+
+REMEMBERED = 20_000  # changes the history reaches back
+
+
+def add_pod(cluster: Cluster, placed: Placed) -> Change:
+    if placed.pod.metadata.uid in cluster.pods.by_uid:
+        raise ClusterError(f"{placed.pod.key} holds a place already")
+    cluster.pods.add(placed)
+    _charge(cluster, placed, 1)
+    for observer in cluster.observers:
+        observer.taken(placed)
+    return remove_pod, (placed,)
+
+
+def remove_pod(cluster: Cluster, placed: Placed) -> Change:
+    cluster.pods.remove(placed)
+    _charge(cluster, placed, -1)
+    for observer in cluster.observers:
+        observer.given_back(placed)
+    return add_pod, (placed,)
+
+
+def set_hold(cluster: Cluster, placed: Placed, hold: Hold) -> Change:
+    before = placed.hold
+    if placed.row is not None and (hold is Hold.RELEASING) != (before is Hold.RELEASING):
+        cluster.nodes.charge_releasing(placed.row, placed.charge, 1 if hold is Hold.RELEASING else -1)
+    placed.hold = hold
+    return set_hold, (placed, before)
+
+
+def set_object(cluster: Cluster, placed: Placed, pod: Pod, hold: Hold) -> Change:
+    """The pod's object changed and its charge did not."""
+    old, before = placed.pod, placed.hold
+    placed.pod, placed.hold = pod, hold
+    if placed.row is not None and not _same_to_plugins(old, pod):
+        cluster.nodes.journal.write(placed.row)
+    return set_object, (placed, old, before)
+
+
+def set_row(cluster: Cluster, placed: Placed, row: int | None) -> Change:
+    """The pod's node became known (a row) or unknown (None)."""
+    before = placed.row
+    _charge(cluster, placed, -1)
+    cluster.pods.remove(placed)
+    placed.row = row
+    cluster.pods.add(placed)
+    _charge(cluster, placed, 1)
+    return set_row, (placed, before)
+
+
+def put_node(cluster: Cluster, node: Node, arrival: int | None = None) -> Change:
+    known = cluster.nodes.rows.get(node.name)
+    before = None if known is None else cluster.nodes.object_at(known)
+    row = cluster.nodes.put(node)
+    if arrival is not None:
+        cluster.nodes.arrival[row] = arrival
+    return (drop_node, (row,)) if before is None else (put_node, (before,))
+
+
+def drop_node(cluster: Cluster, row: int) -> Change:
+    arrival = cluster.nodes.arrival[row]
+    return put_node, (cluster.nodes.drop(row), arrival)
+
+
+def _charge(cluster: Cluster, placed: Placed, sign: int) -> None:
+    row, nodes = placed.row, cluster.nodes
+    if row is None:
+        return
+    if placed.hold is Hold.PROMISED:
+        nodes.charge_promised(row, placed.charge, sign)
+        return
+    nodes.charge(row, placed.charge, sign)
+    if placed.hold is Hold.RELEASING:
+        nodes.charge_releasing(row, placed.charge, sign)
+
+
+def _same_to_plugins(old: Pod, new: Pod) -> bool:
+    """Whether a plugin that reads the pods of a node sees no difference."""
+    one, other = old.metadata, new.metadata
+    return (
+        one.labels == other.labels
+        and one.annotations == other.annotations
+        and one.deletion_timestamp == other.deletion_timestamp
+        and old.status == new.status
+    )
+
+
+class History:
+    """The reverses of the last changes that were made final."""
+
+    def __init__(self) -> None:
+        self._reverses: deque[Change] = deque(maxlen=REMEMBERED)
+        self.position = 0
+
+    def extend(self, reverses: list[Change]) -> None:
+        self._reverses.extend(reverses)
+        self.position += len(reverses)
+
+    def reaches(self, position: int) -> bool:
+        return self.position - position <= len(self._reverses)
+
+    @contextmanager
+    def rewound(self, cluster: Cluster, position: int) -> Iterator[None]:
+        """The cluster as it was at an earlier position; back to now on leaving."""
+        if not self.reaches(position):
+            raise ClusterError(f"the history no longer reaches back to change {position}")
+        count = self.position - position
+        forward = []
+        for _ in range(count):
+            change, arguments = self._reverses.pop()
+            forward.append(change(cluster, *arguments))
+        try:
+            yield
+        finally:
+            for change, arguments in reversed(forward):
+                self._reverses.append(change(cluster, *arguments))

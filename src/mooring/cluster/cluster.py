@@ -1,0 +1,76 @@
+"""The cluster: node columns, placed pods, label sets, and the statements that change them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from mooring.cluster.changes import History
+from mooring.cluster.charge import Charges
+from mooring.cluster.labelsets import LabelSets
+from mooring.cluster.nodes import NodeTable
+from mooring.cluster.pods import Hold, Placed, PodTable
+from mooring.cluster.statement import Statement
+from mooring.errors import InvariantError
+
+
+class Observer(Protocol):
+    """Told of each pod that starts or stops holding a place, also while something is only tried."""
+
+    def taken(self, placed: Placed) -> None: ...
+
+    def given_back(self, placed: Placed) -> None: ...
+
+
+class Cluster:
+    """State as of now, including what has been decided and not yet confirmed."""
+
+    def __init__(self) -> None:
+        self.nodes = NodeTable()
+        self.pods = PodTable()
+        self.labelsets = LabelSets()
+        self.charges = Charges(self.nodes.resource)
+        self.history = History()
+        self.observers: list[Observer] = []
+
+    def statement(self) -> Statement:
+        """Starts a set of changes that are kept or undone together."""
+        return Statement(self)
+
+    def check(self) -> None:
+        """Raises InvariantError unless columns, pods and ports agree with each other."""
+        nodes = self.nodes
+        for row in range(nodes.high):
+            placed = list(self.pods.on(row).values())
+            if placed and not nodes.alive[row]:
+                raise InvariantError(f"row {row} is free and holds {len(placed)} pods")
+            holding = [p for p in placed if p.hold is not Hold.PROMISED]
+            self._check_row(row, "pods", nodes.pods.at[row], len(holding))
+            for number, name in enumerate(nodes.resource_names.values):
+                columns = nodes.resources[number]
+                sums = {"requested": 0, "releasing": 0, "promised": 0}
+                for pod in placed:
+                    amount = dict(pod.charge.columns).get(number, 0)
+                    sums["promised" if pod.hold is Hold.PROMISED else "requested"] += amount
+                    sums["releasing"] += amount if pod.hold is Hold.RELEASING else 0
+                for kind, total in sums.items():
+                    self._check_row(row, f"{kind} {name}", getattr(columns, kind).at[row], total)
+            for pod in holding:
+                if pod.charge.ports and not nodes.ports.clash(row, pod.charge.ports):
+                    raise InvariantError(f"row {row}: ports of {pod.pod.key} are not marked as used")
+
+    def _check_row(self, row: int, what: str, column: int, pods: int) -> None:
+        if column != pods:
+            raise InvariantError(f"row {row}: {what} is {column} in the column and {pods} over its pods")
+
+    def overcommitted(self) -> list[str]:
+        """Nodes on which pods hold more than there is, as `node: resource`."""
+        nodes = self.nodes
+        found = []
+        for name, row in nodes.rows.items():
+            if nodes.pods.at[row] > nodes.max_pods.at[row]:
+                found.append(f"{name}: pods")
+            for number, resource in enumerate(nodes.resource_names.values):
+                columns = nodes.resources[number]
+                if columns.requested.at[row] > columns.allocatable.at[row]:
+                    found.append(f"{name}: {resource}")
+        return found

@@ -1,0 +1,122 @@
+"""What vector plugins see: columns over all nodes, or over some rows of them.
+
+Arrays line up with `rows`. Rows without a node are there too (all zero, labels absent); the engine
+masks them. `StaticColumns` holds what comes from node objects, `NodeColumns` also what pods take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mooring.cluster.images import Images
+from mooring.cluster.nodes import Ints, NodeTable
+from mooring.cluster.view import NodeView, StaticNode
+from mooring.errors import ScopeError
+from mooring.model.objects import Taint
+from mooring.model.ports import HostPort
+
+Bools = NDArray[np.bool_]
+Rows = NDArray[np.intp]
+
+
+class StaticColumns:
+    """Columns of node objects over some rows."""
+
+    __slots__ = ("_at", "_nodes", "_view", "rows")
+
+    def __init__(self, nodes: NodeTable, view: Callable[[int], StaticNode], rows: Rows | None = None) -> None:
+        self._nodes = nodes
+        self._view = view
+        self.rows: Rows = np.arange(nodes.high) if rows is None else rows
+        # A slice reads columns without copying them.
+        self._at: slice | Rows = slice(0, nodes.high) if rows is None else rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def alive(self) -> Bools:
+        return self._nodes.alive[self._at]
+
+    @property
+    def unschedulable(self) -> Bools:
+        return self._nodes.unschedulable[self._at]
+
+    @property
+    def max_pods(self) -> Ints:
+        return self._nodes.max_pods.array[self._at]
+
+    @property
+    def images(self) -> Images:
+        return self._nodes.images
+
+    def allocatable(self, resource: str) -> Ints:
+        return self._nodes.resources[self._nodes.resource(resource)].allocatable.array[self._at]
+
+    def matching_label(self, key: str, test: Callable[[str | None], bool]) -> Bools:
+        """Rows whose value of a label (None where absent) passes the test."""
+        return self._nodes.labels.column(key).matching(test)[self._at]
+
+    def by_taints(self, answer: Callable[[tuple[Taint, ...]], int]) -> Ints:
+        """An answer asked once per distinct set of taints, spread over the rows."""
+        table = np.fromiter(map(answer, self._nodes.taint_sets.values), np.int64)
+        return np.asarray(table[self._nodes.taint_set.array[self._at]])
+
+    def mask_of(self, rows: Iterable[int]) -> Bools:
+        """True for the given table rows."""
+        mask = np.zeros(self._nodes.high, np.bool_)
+        mask[list(rows)] = True
+        return mask[self._at]
+
+    def named(self, names: Iterable[str]) -> Bools:
+        """True for the nodes of these names."""
+        known = self._nodes.rows
+        return self.mask_of(known[name] for name in names if name in known)
+
+    def view(self, index: int) -> StaticNode:
+        """The node at a position of these columns."""
+        return self._view(int(self.rows[index]))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ROW_COLUMNS:
+            raise ScopeError(f"reads nodes.{name}, which scope STATIC does not declare: use scope ROW")
+        raise AttributeError(f"node columns have no attribute {name!r}")
+
+
+class NodeColumns(StaticColumns):
+    """Columns of nodes and of what the pods on them take."""
+
+    __slots__ = ()
+
+    @property
+    def pod_count(self) -> Ints:
+        return self._nodes.pods.array[self._at]
+
+    def requested(self, resource: str) -> Ints:
+        return self._nodes.resources[self._nodes.resource(resource)].requested.array[self._at]
+
+    def free(self, resource: str) -> Ints:
+        return np.asarray(self.allocatable(resource) - self.requested(resource))
+
+    def requested_nonzero(self, resource: str) -> Ints:
+        if resource == "cpu":
+            return self._nodes.nonzero_cpu_milli.array[self._at]
+        if resource == "memory":
+            return self._nodes.nonzero_memory.array[self._at]
+        return self.requested(resource)
+
+    def port_clashes(self, ports: Iterable[HostPort]) -> Bools:
+        """Rows on which any of the host ports is taken."""
+        return self.mask_of(self._nodes.ports.clashing_rows(ports))
+
+    def view(self, index: int) -> NodeView:
+        view = self._view(int(self.rows[index]))
+        assert isinstance(view, NodeView)
+        return view
+
+
+ROW_COLUMNS = frozenset(name for name in vars(NodeColumns) if not name.startswith("_"))

@@ -1,0 +1,47 @@
+"""Container images present on nodes: who has which, and how large it is."""
+
+from __future__ import annotations
+
+from mooring.model.objects import Node
+
+
+class Image:
+    """One image name: its size as first reported, and the rows that hold it."""
+
+    __slots__ = ("rows", "size_bytes")
+
+    def __init__(self, size_bytes: int) -> None:
+        self.size_bytes = size_bytes
+        self.rows: set[int] = set()
+
+
+class Images:
+    """Images by name. `version` moves whenever an answer about any image may have changed."""
+
+    def __init__(self) -> None:
+        self._images: dict[str, Image] = {}
+        self.nodes = 0
+        self.version = 0
+
+    def put(self, row: int, old: Node | None, new: Node | None) -> None:
+        """Follows a node object that appeared, changed or went."""
+        gained = (new is not None) - (old is not None)
+        if not gained and old and new and old.status.images == new.status.images:
+            return
+        self.nodes += gained
+        self.version += 1
+        for name in _names(old):
+            image = self._images[name]
+            image.rows.discard(row)
+            if not image.rows:
+                del self._images[name]
+        for name, size in _names(new).items():
+            self._images.setdefault(name, Image(size)).rows.add(row)
+
+    def find(self, name: str) -> Image | None:
+        return self._images.get(name)
+
+
+def _names(node: Node | None) -> dict[str, int]:
+    images = node.status.images if node else ()
+    return {name: image.size_bytes for image in images for name in image.names}

@@ -1,0 +1,35 @@
+"""What changed, in order: readers keep a position and ask for the rows since.
+
+Every change of a row is written here after it is made; there is no other way to learn of it.
+Positions are absolute and only grow. Old entries are dropped: a reader that fell behind is told to
+start over.
+"""
+
+from __future__ import annotations
+
+KEEP = 65_536  # rows; a reader further behind rebuilds sooner than it would replay
+
+
+class Journal:
+    """An append-only list of rows with an absolute position."""
+
+    __slots__ = ("_base", "rows")
+
+    def __init__(self) -> None:
+        self._base = 0
+        self.rows: list[int] = []
+
+    @property
+    def position(self) -> int:
+        return self._base + len(self.rows)
+
+    def write(self, row: int) -> None:
+        self.rows.append(row)
+        if len(self.rows) > 2 * KEEP:
+            del self.rows[:KEEP]
+            self._base += KEEP
+
+    def since(self, position: int) -> list[int] | None:
+        """The rows written since `position` (with repetitions), or None if they are forgotten."""
+        start = position - self._base
+        return None if start < 0 else self.rows[start:]

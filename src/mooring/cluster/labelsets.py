@@ -1,0 +1,55 @@
+"""Label sets of pods, and the selectors that look at them.
+
+Placement can see a pod's labels only through selectors. So two pods whose labels are matched by the
+same selectors are alike, however many other labels they carry (`statefulset.kubernetes.io/pod-name`
+makes no pod special until somebody selects on it). A selector registered later is matched once
+against each distinct set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+LabelTest = Callable[[str, Mapping[str, str]], bool]  # (namespace, labels) -> matches
+
+
+class LabelSet(msgspec.Struct, eq=False):
+    """One distinct (namespace, labels), with the ids of the selectors that match it."""
+
+    id: int
+    namespace: str
+    labels: Mapping[str, str]
+    matches: tuple[int, ...] = ()
+
+
+class LabelSets:
+    """Interned label sets and registered selectors."""
+
+    def __init__(self) -> None:
+        self._sets: dict[tuple[object, ...], LabelSet] = {}
+        self._selectors: dict[object, int] = {}
+        self._tests: list[LabelTest] = []
+        self.version = 0  # moves when a selector is added: kept class ids are then stale
+
+    def intern(self, namespace: str, labels: Mapping[str, str]) -> LabelSet:
+        key = (namespace, *sorted(labels.items()))
+        known = self._sets.get(key)
+        if known is None:
+            known = LabelSet(len(self._sets), namespace, dict(labels))
+            known.matches = tuple(i for i, test in enumerate(self._tests) if test(namespace, labels))
+            self._sets[key] = known
+        return known
+
+    def register(self, key: object, test: LabelTest) -> int:
+        """The id of a selector. `key` is its canonical form: registering it again changes nothing."""
+        known = self._selectors.get(key)
+        if known is None:
+            known = self._selectors[key] = len(self._tests)
+            self._tests.append(test)
+            self.version += 1
+            for labelset in self._sets.values():
+                if test(labelset.namespace, labelset.labels):
+                    labelset.matches += (known,)
+        return known

@@ -1,0 +1,193 @@
+"""The nodes of the cluster as columns: a row per node, one contiguous array per thing known.
+
+Rows are freed when a node goes and used again by the next. Each array of numbers has a memoryview of
+the same memory beside it (`..._at`), for reading and writing single values as plain Python integers.
+Only `Statement` changes what is here, and each change is written to the journal after it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mooring.cluster.charge import FIRST_RESOURCES, Charge
+from mooring.cluster.images import Images
+from mooring.cluster.interning import Interner
+from mooring.cluster.journal import Journal
+from mooring.cluster.labels import LabelColumns
+from mooring.cluster.usedports import UsedPorts
+from mooring.model.objects import Node, Taint
+from mooring.model.requests import node_allocatable
+
+Ints = NDArray[np.int64]
+FIRST_CAPACITY = 64
+
+
+class Column:
+    """One array over nodes, and a view of it for single values."""
+
+    __slots__ = ("array", "at")
+
+    def __init__(self, capacity: int) -> None:
+        self.array: Ints = np.zeros(capacity, np.int64)
+        self.at = memoryview(self.array)  # type: ignore[arg-type]
+
+    def grow(self, capacity: int) -> None:
+        wider = np.zeros(capacity, np.int64)
+        wider[: len(self.array)] = self.array
+        self.array = wider
+        self.at = memoryview(wider)  # type: ignore[arg-type]
+
+
+class ResourceColumns:
+    """Amounts of one resource over nodes."""
+
+    __slots__ = ("allocatable", "promised", "releasing", "requested")
+
+    def __init__(self, capacity: int) -> None:
+        self.allocatable = Column(capacity)
+        self.requested = Column(capacity)  # of all pods that hold a place
+        self.releasing = Column(capacity)  # the part of it held by pods on their way out
+        self.promised = Column(capacity)  # of pods that wait for releasing room
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter((self.allocatable, self.requested, self.releasing, self.promised))
+
+
+class NodeTable:
+    """Columns over nodes. Read by anyone, changed by statements alone."""
+
+    def __init__(self) -> None:
+        self.capacity = FIRST_CAPACITY
+        self.high = 0  # rows in use lie below
+        self.layout = 0  # moves when arrays are replaced by wider ones
+        self.rows: dict[str, int] = {}
+        self.objects: list[Node | None] = []
+        self.arrival: list[int] = []  # the order nodes joined in, by row
+        self._arrivals = 0
+        self._free: list[int] = []
+        self.resource_names = Interner(*FIRST_RESOURCES)
+        self.resources = [ResourceColumns(self.capacity) for _ in FIRST_RESOURCES]
+        self.nonzero_cpu_milli = Column(self.capacity)
+        self.nonzero_memory = Column(self.capacity)
+        self.pods = Column(self.capacity)
+        self.max_pods = Column(self.capacity)
+        self.alive = np.zeros(self.capacity, np.bool_)
+        self.unschedulable = np.zeros(self.capacity, np.bool_)
+        self.taint_sets: Interner[tuple[Taint, ...]] = Interner(())
+        self.taint_set = Column(self.capacity)
+        self.labels = LabelColumns(self.capacity)
+        self.images = Images()
+        self.ports = UsedPorts()
+        self.journal = Journal()  # rows whose pods or node object changed
+        self.node_journal = Journal()  # rows whose node object changed
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def resource(self, name: str) -> int:
+        """The column number of a resource, made now if the name is new."""
+        number = self.resource_names.id(name)
+        if number == len(self.resources):
+            self.resources.append(ResourceColumns(self.capacity))
+        return number
+
+    def object_at(self, row: int) -> Node:
+        node = self.objects[row]
+        assert node is not None
+        return node
+
+    # What follows is called by Statement only.
+
+    def put(self, node: Node) -> int:
+        """Adds a node, or replaces the object of the node of that name."""
+        row = self.rows.get(node.name)
+        if row is None:
+            row = self._new_row()
+            self.rows[node.name] = row
+            self.alive[row] = True
+            self._arrivals += 1
+            self.arrival[row] = self._arrivals
+        old, self.objects[row] = self.objects[row], node
+        self._write_object(row, node)
+        self.images.put(row, old, node)
+        self._changed_object(row)
+        return row
+
+    def drop(self, row: int) -> Node:
+        """Takes a node without pods away and frees its row."""
+        node = self.object_at(row)
+        self.images.put(row, node, None)
+        self._write_object(row, None)
+        self.alive[row] = False
+        self.objects[row] = None
+        del self.rows[node.name]
+        self._free.append(row)
+        self._changed_object(row)
+        return node
+
+    def charge(self, row: int, charge: Charge, sign: int) -> None:
+        """Adds (sign 1) or subtracts (sign -1) what a pod that holds a place takes."""
+        for column, amount in charge.columns:
+            self.resources[column].requested.at[row] += sign * amount
+        self.nonzero_cpu_milli.at[row] += sign * charge.nonzero_cpu_milli
+        self.nonzero_memory.at[row] += sign * charge.nonzero_memory
+        self.pods.at[row] += sign
+        if charge.ports:
+            self.ports.add(row, charge.ports, sign)
+        self.journal.write(row)
+
+    def charge_releasing(self, row: int, charge: Charge, sign: int) -> None:
+        for column, amount in charge.columns:
+            self.resources[column].releasing.at[row] += sign * amount
+        self.journal.write(row)
+
+    def charge_promised(self, row: int, charge: Charge, sign: int) -> None:
+        for column, amount in charge.columns:
+            self.resources[column].promised.at[row] += sign * amount
+        self.journal.write(row)
+
+    def _changed_object(self, row: int) -> None:
+        self.node_journal.write(row)
+        self.journal.write(row)
+
+    def _write_object(self, row: int, node: Node | None) -> None:
+        """Fills the columns that come from the node object; zeros and absences when there is none."""
+        has = node_allocatable(node.status.allocatable if node else {})
+        amounts = {"cpu": has.cpu_milli, "memory": has.memory, "ephemeral-storage": has.ephemeral_storage}
+        amounts.update(has.scalars)
+        for name in amounts:
+            self.resource(name)
+        for number, name in enumerate(self.resource_names.values):
+            self.resources[number].allocatable.at[row] = amounts.get(name, 0)
+        self.max_pods.at[row] = has.pods
+        self.unschedulable[row] = node is not None and node.spec.unschedulable
+        self.taint_set.at[row] = self.taint_sets.id(node.spec.taints if node else ())
+        self.labels.put(row, node.labels if node else {})
+
+    def _new_row(self) -> int:
+        if self._free:
+            return self._free.pop()
+        row = self.high
+        if row == self.capacity:
+            self._grow(2 * self.capacity)
+        self.high += 1
+        self.objects.append(None)
+        self.arrival.append(0)
+        return row
+
+    def _grow(self, capacity: int) -> None:
+        for resource in self.resources:
+            for column in resource:
+                column.grow(capacity)
+        for column in (self.nonzero_cpu_milli, self.nonzero_memory, self.pods, self.max_pods, self.taint_set):
+            column.grow(capacity)
+        for name in ("alive", "unschedulable"):
+            wider = np.zeros(capacity, np.bool_)
+            wider[: self.capacity] = getattr(self, name)
+            setattr(self, name, wider)
+        self.labels.grow(capacity)
+        self.capacity = capacity
+        self.layout += 1

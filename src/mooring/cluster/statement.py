@@ -1,0 +1,135 @@
+"""Changes of the cluster that can be undone: the only way the cluster changes.
+
+A statement makes each change at once, so that everyone sees it, and keeps how to undo it.
+`checkpoint()` marks a point, `roll_back(mark)` undoes what came after it, `commit()` makes the rest
+final. Facts from outside (a node appeared) and decisions (a pod takes a place) go the same way, so
+trying, looking and undoing is one thing for gangs, preemption and what-if questions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mooring.cluster import changes
+from mooring.cluster.changes import Change
+from mooring.cluster.charge import Charge
+from mooring.cluster.pods import Hold, Placed
+from mooring.errors import ClusterError
+from mooring.model.objects import Node, Pod
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from mooring.cluster.cluster import Cluster
+
+
+class Statement:
+    """A list of changes with their reverses. Leaving a `with` block commits, or rolls back on error."""
+
+    __slots__ = ("_cluster", "_reverses")
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._reverses: list[Change] = []
+
+    def __enter__(self) -> Statement:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.commit()
+        else:
+            self.roll_back()
+
+    def checkpoint(self) -> int:
+        return len(self._reverses)
+
+    def roll_back(self, mark: int = 0) -> None:
+        """Undoes everything since the mark, last first."""
+        if not 0 <= mark <= len(self._reverses):
+            raise ClusterError(f"no checkpoint {mark} in a statement of {len(self._reverses)} changes")
+        while len(self._reverses) > mark:
+            change, arguments = self._reverses.pop()
+            change(self._cluster, *arguments)
+
+    def commit(self) -> None:
+        """Makes the changes final."""
+        self._cluster.history.extend(self._reverses)
+        self._reverses = []
+
+    # pods
+
+    def take(self, pod: Pod, node: str, *, bound: bool = False, charge: Charge | None = None) -> Placed:
+        """The pod takes a place on the node. A node nobody knows yet is charged when it appears."""
+        cluster = self._cluster
+        row = cluster.nodes.rows.get(node)
+        if row is None and not bound:
+            raise ClusterError(f"there is no node {node!r} for {pod.key} to take a place on")
+        if charge is None:
+            charge = cluster.charges.of(pod, bound=bound)
+        placed = Placed(pod, node, row, charge, Hold.BOUND if bound else Hold.ASSUMED)
+        self._reverses.append(changes.add_pod(cluster, placed))
+        return placed
+
+    def give_back(self, uid: str) -> Placed:
+        """The pod gives its place back, however it held it."""
+        placed = self._placed(uid)
+        self._reverses.append(changes.remove_pod(self._cluster, placed))
+        return placed
+
+    def evict(self, uid: str) -> Placed:
+        """The pod is on its way out: it holds its place until it gives it back."""
+        placed = self._placed(uid)
+        if placed.hold in (Hold.RELEASING, Hold.PROMISED):
+            raise ClusterError(f"{placed.pod.key} is {placed.hold.value}: it cannot be evicted")
+        self._reverses.append(changes.set_hold(self._cluster, placed, Hold.RELEASING))
+        return placed
+
+    def pipeline(self, pod: Pod, node: str) -> Placed:
+        """The pod is promised room that others are releasing; it holds nothing yet."""
+        cluster = self._cluster
+        row = cluster.nodes.rows.get(node)
+        if row is None:
+            raise ClusterError(f"there is no node {node!r} to promise {pod.key} room on")
+        placed = Placed(pod, node, row, cluster.charges.of(pod, bound=False), Hold.PROMISED)
+        self._reverses.append(changes.add_pod(cluster, placed))
+        return placed
+
+    def confirm(self, pod: Pod) -> Placed:
+        """The API server shows the pod on its node: what we assumed or knew of it is brought up to date."""
+        placed = self._placed(pod.metadata.uid)
+        charge = self._cluster.charges.of(pod, bound=True)
+        if placed.node == pod.spec.node_name and placed.charge is charge:
+            hold = Hold.RELEASING if placed.hold is Hold.RELEASING else Hold.BOUND
+            self._reverses.append(changes.set_object(self._cluster, placed, pod, hold))
+            return placed
+        self.give_back(pod.metadata.uid)
+        return self.take(pod, pod.spec.node_name, bound=True, charge=charge)
+
+    # nodes
+
+    def put_node(self, node: Node) -> None:
+        """A node appeared or changed. Pods that were waiting for it to be known are charged to it."""
+        cluster = self._cluster
+        self._reverses.append(changes.put_node(cluster, node))
+        row = cluster.nodes.rows[node.name]
+        for placed in list(cluster.pods.homeless.get(node.name, {}).values()):
+            self._reverses.append(changes.set_row(cluster, placed, row))
+
+    def drop_node(self, name: str) -> None:
+        """A node went. Its pods stay known, charged to nobody, until they are given back."""
+        cluster = self._cluster
+        row = cluster.nodes.rows.get(name)
+        if row is None:
+            raise ClusterError(f"there is no node {name!r} to drop")
+        for placed in list(cluster.pods.on(row).values()):
+            self._reverses.append(changes.set_row(cluster, placed, None))
+        self._reverses.append(changes.drop_node(cluster, row))
+
+    def _placed(self, uid: str) -> Placed:
+        placed = self._cluster.pods.by_uid.get(uid)
+        if placed is None:
+            raise ClusterError(f"no pod with uid {uid!r} holds a place")
+        return placed

@@ -1,0 +1,139 @@
+"""What plugins see of a node: one at a time, reading only.
+
+`StaticNode` shows the node object. `NodeView` also shows the pods on it. A plugin is handed the one
+its scope declares; the other half is not there to be read.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from mooring.cluster.charge import CPU, MEMORY
+from mooring.cluster.nodes import NodeTable
+from mooring.cluster.pods import Hold, PodTable
+from mooring.errors import ScopeError
+from mooring.model.objects import Node, Pod, Taint
+
+
+class StaticNode:
+    """The node object alone."""
+
+    __slots__ = ("_nodes", "_pods", "row")
+
+    def __init__(self, nodes: NodeTable, pods: PodTable, row: int) -> None:
+        self._nodes = nodes
+        self._pods = pods
+        self.row = row
+
+    @property
+    def object(self) -> Node:
+        return self._nodes.object_at(self.row)
+
+    @property
+    def name(self) -> str:
+        return self.object.metadata.name
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return self.object.metadata.labels
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        return self.object.metadata.annotations
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        return self.object.spec.taints
+
+    @property
+    def unschedulable(self) -> bool:
+        return self.object.spec.unschedulable
+
+    @property
+    def max_pods(self) -> int:
+        return self._nodes.max_pods.at[self.row]
+
+    def allocatable(self, resource: str) -> int:
+        """How much of a resource pods may use: cpu in milli, everything else in its base unit."""
+        number = self._nodes.resource_names.find(resource)
+        return 0 if number is None else self._nodes.resources[number].allocatable.at[self.row]
+
+    def __repr__(self) -> str:
+        return f"<node {self.name}>"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ROW_ATTRIBUTES:
+            raise ScopeError(f"reads node.{name}, which scope STATIC does not declare: use scope ROW")
+        raise AttributeError(f"a node has no attribute {name!r}")
+
+
+class NodeView(StaticNode):
+    """A node and the pods on it."""
+
+    __slots__ = ()
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """Pods that hold a place here, assumed and terminating ones included."""
+        return tuple(p.pod for p in self._pods.on(self.row).values() if p.hold is not Hold.PROMISED)
+
+    @property
+    def pod_count(self) -> int:
+        return self._nodes.pods.at[self.row]
+
+    def requested(self, resource: str) -> int:
+        """How much of a resource the pods here hold."""
+        number = self._nodes.resource_names.find(resource)
+        return 0 if number is None else self._nodes.resources[number].requested.at[self.row]
+
+    def free(self, resource: str) -> int:
+        """What is left of a resource; negative when the node shrank under its pods."""
+        number = self._nodes.resource_names.find(resource)
+        if number is None:
+            return 0
+        columns = self._nodes.resources[number]
+        return columns.allocatable.at[self.row] - columns.requested.at[self.row]
+
+    def requested_nonzero(self, resource: str) -> int:
+        """Like `requested`, with 100m cpu and 200Mi memory for each container that names none."""
+        number = self._nodes.resource_names.find(resource)
+        if number == CPU:
+            return self._nodes.nonzero_cpu_milli.at[self.row]
+        if number == MEMORY:
+            return self._nodes.nonzero_memory.at[self.row]
+        return self.requested(resource)
+
+
+ROW_ATTRIBUTES = frozenset(name for name in vars(NodeView) if not name.startswith("_"))
+
+
+class ClusterView:
+    """Reading the whole cluster, for plugins of scope CLUSTER and for hooks that are not kept."""
+
+    def __init__(self, nodes: NodeTable, pods: PodTable) -> None:
+        self._nodes = nodes
+        self._pods = pods
+        self._views: list[NodeView] = []
+
+    def view(self, row: int) -> NodeView:
+        while len(self._views) <= row:
+            self._views.append(NodeView(self._nodes, self._pods, len(self._views)))
+        return self._views[row]
+
+    def node(self, name: str) -> NodeView | None:
+        row = self._nodes.rows.get(name)
+        return None if row is None else self.view(row)
+
+    @property
+    def nodes(self) -> list[NodeView]:
+        """All nodes, in the order they joined."""
+        rows = sorted(self._nodes.rows.values(), key=self._nodes.arrival.__getitem__)
+        return [self.view(row) for row in rows]
+
+    def pod(self, uid: str) -> Pod | None:
+        """A pod that holds a place anywhere."""
+        placed = self._pods.by_uid.get(uid)
+        return placed.pod if placed else None
+
+    def __len__(self) -> int:
+        return len(self._nodes)

@@ -1,0 +1,1 @@
+"""KubeSchedulerConfiguration in, checked Structs out; every mistake as `file:line:column: what.`"""

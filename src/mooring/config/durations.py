@@ -1,0 +1,66 @@
+"""Go durations ("15s", "1m30s", "1.5h") as seconds.
+
+A duration is exact to the nanosecond before it becomes a float, so "0.1s" is the float 0.1.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import ClassVar
+
+NANOSECONDS = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,  # U+00B5, the micro sign
+    "μs": 1_000,  # U+03BC, the Greek letter
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "h": 3_600_000_000_000,
+}
+LONGEST = 2**63 - 1  # Go keeps nanoseconds in an int64
+
+_PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([^0-9.]*)")
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of a Go duration; ValueError says what is wrong with the text."""
+    sign, rest = (-1, text[1:]) if text[:1] == "-" else (1, text.removeprefix("+"))
+    if rest == "0":  # the only number Go takes without a unit
+        return 0.0
+    nanoseconds = sum(_parts(rest, text))
+    if nanoseconds > LONGEST:
+        raise ValueError(f'duration "{text}" is too long.')
+    return sign * nanoseconds / 1_000_000_000
+
+
+def _parts(rest: str, text: str) -> list[int]:
+    """The whole nanoseconds of every number-and-unit pair of `rest`."""
+    parts: list[int] = []
+    at = 0
+    while at < len(rest) or not parts:
+        found = _PART.match(rest, at)
+        if found is None:
+            raise ValueError(f'invalid duration "{text}"; write it like "15s" or "1m30s".')
+        parts.append(_part(found[1], found[2], text))
+        at = found.end()
+    return parts
+
+
+def _part(number: str, unit: str, text: str) -> int:
+    if not unit:
+        raise ValueError(f'missing unit in duration "{text}"; write it like "15s" or "1m30s".')
+    if unit not in NANOSECONDS:
+        raise ValueError(f'unknown unit "{unit}" in duration "{text}"; the units are ns, us, ms, s, m and h.')
+    return int(Fraction(number) * NANOSECONDS[unit])
+
+
+class Duration(float):
+    """Seconds that are written as a Go duration: a field type for configuration Structs."""
+
+    expected: ClassVar[str] = 'a duration such as "15s"'
+
+    @classmethod
+    def parse(cls, text: str) -> Duration:
+        return cls(parse_duration(text))

@@ -1,0 +1,136 @@
+"""From the text of a KubeSchedulerConfiguration to a checked SchedulerConfig.
+
+`load_config` raises one ConfigError with every mistake of the file, each at its place, in the order
+of the file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from mooring.config.catalogue import Catalogue
+from mooring.config.document import Document, read_documents
+from mooring.config.findings import Findings
+from mooring.config.plan import Planner
+from mooring.config.profiles import ProfilePlan
+from mooring.config.scheduler import (
+    API_VERSION,
+    DEFAULT_SCHEDULER_NAME,
+    KIND,
+    ClientConnection,
+    Extender,
+    KubeSchedulerConfiguration,
+    LeaderElection,
+    ProfileEntry,
+)
+from mooring.config.settings import check_settings, zero_means_default
+from mooring.config.struct_check import salvage
+from mooring.errors import ConfigError, InputError, Mistake
+
+GROUP = "kubescheduler.config.k8s.io/"
+REMOVED_IN = {"v1beta1": "1.23", "v1beta2": "1.28", "v1beta3": "1.29"}
+
+
+class SchedulerConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """A configuration without mistakes. `remarks` are worth a line in the log."""
+
+    profiles: tuple[ProfilePlan, ...]
+    parallelism: int = 16
+    leader_election: LeaderElection = LeaderElection()
+    client_connection: ClientConnection = ClientConnection()
+    enable_profiling: bool = True
+    enable_contention_profiling: bool = True
+    pod_initial_backoff_seconds: int = 1
+    pod_max_backoff_seconds: int = 10
+    extenders: tuple[Extender, ...] = ()
+    delay_cache_until_active: bool = False
+    remarks: tuple[Mistake, ...] = ()
+
+
+def default_config(catalogue: Catalogue) -> SchedulerConfig:
+    """What a file that says nothing means."""
+    return load_config(f"apiVersion: {API_VERSION}\nkind: {KIND}\n", "defaults", catalogue)
+
+
+def load_config(text: str, file: str, catalogue: Catalogue) -> SchedulerConfig:
+    """The configuration in a text; ConfigError with every mistake."""
+    document = _only_document(text, file)
+    _check_header(document)
+    raw, mistakes = salvage(document, (), KubeSchedulerConfiguration)
+    findings = Findings(document, mistakes)
+    raw = _with_defaults(raw or KubeSchedulerConfiguration())
+    check_settings(raw, findings)
+    plans = Planner(findings, catalogue).plans(raw)
+    if findings.mistakes:
+        raise ConfigError(findings.in_order())
+    return _config(raw, plans, tuple(findings.remarks))
+
+
+def _only_document(text: str, file: str) -> Document:
+    try:
+        documents = read_documents(text, file)
+    except InputError as error:
+        raise ConfigError(error.mistakes) from None
+    if not documents:
+        raise ConfigError.at(f"{file}:1:1", f"the file is empty; expected a {KIND}.")
+    if len(documents) > 1:
+        raise ConfigError.at(documents[1].place(), f"expected one {KIND}, got a second document.")
+    return documents[0]
+
+
+def _check_header(document: Document) -> None:
+    """Stops early: the fields of another kind or version would all be reported as wrong."""
+    data = document.data if isinstance(document.data, dict) else {}
+    mistakes = [
+        Mistake(document.place((key,)), what)
+        for key, what in (("apiVersion", _version(data)), ("kind", _kind(data)))
+        if what
+    ]
+    if mistakes:
+        raise ConfigError(mistakes)
+
+
+def _version(data: dict[str, Any]) -> str:
+    version = data.get("apiVersion")
+    if version is None:
+        return f'required field "apiVersion" is missing; expected "{API_VERSION}".'
+    gone = REMOVED_IN.get(str(version).removeprefix(GROUP)) if str(version).startswith(GROUP) else None
+    if gone:
+        return (
+            f'apiVersion "{version}" was removed in Kubernetes {gone}; convert the file to "{API_VERSION}".'
+        )
+    return "" if version == API_VERSION else f'apiVersion: expected "{API_VERSION}", got "{version}".'
+
+
+def _kind(data: dict[str, Any]) -> str:
+    kind = data.get("kind")
+    if kind is None:
+        return f'required field "kind" is missing; expected "{KIND}".'
+    return "" if kind == KIND else f'kind: expected "{KIND}", got "{kind}".'
+
+
+def _with_defaults(raw: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
+    return msgspec.structs.replace(
+        raw,
+        leader_election=zero_means_default(raw.leader_election),
+        client_connection=zero_means_default(raw.client_connection),
+        extenders=tuple(map(zero_means_default, raw.extenders)),
+        profiles=_named(raw.profiles or (ProfileEntry(),)),
+    )
+
+
+def _named(profiles: tuple[ProfileEntry, ...]) -> tuple[ProfileEntry, ...]:
+    """Only a profile that is alone may leave out its name."""
+    if len(profiles) > 1 or profiles[0].scheduler_name:
+        return profiles
+    return (msgspec.structs.replace(profiles[0], scheduler_name=DEFAULT_SCHEDULER_NAME),)
+
+
+def _config(
+    raw: KubeSchedulerConfiguration, plans: tuple[ProfilePlan, ...], remarks: tuple[Mistake, ...]
+) -> SchedulerConfig:
+    ours = {field.name for field in msgspec.structs.fields(SchedulerConfig)} - {"profiles", "remarks"}
+    settings = {name: getattr(raw, name) for name in ours}
+    return SchedulerConfig(profiles=plans, remarks=remarks, **settings)

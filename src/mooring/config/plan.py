@@ -1,0 +1,89 @@
+"""The plan of every profile of a file: its own lists and arguments laid over the defaults."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mooring.config.catalogue import Catalogue, PluginUse
+from mooring.config.document import Path
+from mooring.config.entries import MULTI_POINT, Entries
+from mooring.config.findings import Findings
+from mooring.config.plugin_args import ArgsReader
+from mooring.config.profiles import ProfilePlan, expand, faults, merge
+from mooring.config.scheduler import KubeSchedulerConfiguration, ProfileEntry
+from mooring.config.settings import check_percentage
+
+FIT = "NodeResourcesFit"
+
+Points = dict[str, tuple[PluginUse, ...]]
+
+
+class Planner:
+    """Makes the plan of every profile of one file."""
+
+    def __init__(self, findings: Findings, catalogue: Catalogue) -> None:
+        self._findings = findings
+        self._catalogue = catalogue
+        self._entries = Entries(findings, catalogue)
+
+    def plans(self, raw: KubeSchedulerConfiguration) -> tuple[ProfilePlan, ...]:
+        ignored = [r.name for e in raw.extenders for r in e.managed_resources if r.ignored_by_scheduler]
+        plans: list[ProfilePlan] = []
+        for index, entry in enumerate(raw.profiles):
+            path = ("profiles", index)
+            self._check_name(path, entry.scheduler_name, [plan.scheduler_name for plan in plans])
+            plan = self._plan(path, entry, raw.percentage_of_nodes_to_score)
+            plans.append(_leaving_to_extenders(plan, ignored))
+            self._check_queue_sort(path, plans)
+        return tuple(plans)
+
+    def _check_name(self, path: Path, name: str, taken: list[str]) -> None:
+        if not name:
+            self._findings.field((*path, "schedulerName"), "required when there are several profiles")
+        elif name in taken:
+            self._findings.field((*path, "schedulerName"), f'duplicate value "{name}"')
+
+    def _plan(self, path: Path, entry: ProfileEntry, percentage: int | None) -> ProfilePlan:
+        check_percentage(path, entry.percentage_of_nodes_to_score, self._findings)
+        points = self._points(path, entry)
+        enabled = list(dict.fromkeys(use.name for uses in points.values() for use in uses))
+        reader = ArgsReader(self._entries, path)
+        args = reader.read(entry.plugin_config, enabled)
+        own = entry.percentage_of_nodes_to_score
+        return ProfilePlan(
+            scheduler_name=entry.scheduler_name,
+            percentage_of_nodes_to_score=percentage if own is None else own,
+            points=points,
+            args=args,
+            ties=reader.options.ties,
+            adaptive=reader.options.adaptive,
+        )
+
+    def _points(self, path: Path, entry: ProfileEntry) -> Points:
+        before = len(self._findings.mistakes)
+        sets = self._entries.sets(path, entry.plugins)
+        multi_point = merge(self._catalogue.default_multi_point(), sets.pop(MULTI_POINT))
+        points = expand(multi_point, sets, self._catalogue.points)
+        if len(self._findings.mistakes) == before:  # else these would only follow from a misspelt name
+            for point, what in faults(entry.scheduler_name, points):
+                self._findings.note((*path, "plugins", point), what)
+        return points
+
+    def _check_queue_sort(self, path: Path, plans: list[ProfilePlan]) -> None:
+        first, last = _queue_sort(plans[0]), _queue_sort(plans[-1])
+        if len(first) == len(last) == 1 and first != last:
+            self._findings.field((*path, "plugins", "queueSort"), "must be the same for all profiles")
+
+
+def _queue_sort(plan: ProfilePlan) -> list[tuple[str, object]]:
+    return [(use.name, plan.args.get(use.name)) for use in plan.points["queueSort"]]
+
+
+def _leaving_to_extenders(plan: ProfilePlan, resources: list[str]) -> ProfilePlan:
+    """NodeResourcesFit does not look at resources an extender answers for."""
+    fit = plan.args.get(FIT)
+    if not resources or not isinstance(fit, msgspec.Struct) or not hasattr(fit, "ignored_resources"):
+        return plan
+    ignored = tuple(dict.fromkeys([*fit.ignored_resources, *resources]))
+    changed = msgspec.structs.replace(fit, ignored_resources=ignored)
+    return msgspec.structs.replace(plan, args={**plan.args, FIT: changed})

@@ -1,0 +1,1 @@
+"""Decides: events in, decisions out."""

@@ -1,0 +1,133 @@
+"""Scheduling classes: pods that are equal in everything placement can see share one evaluation.
+
+A class is the signature of a pod: what each plugin of its profile says it reads of it, and the
+selectors that match its labels. Labels nobody selects on make no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import msgspec
+
+from mooring.cluster.labelsets import LabelSets
+from mooring.framework import answers
+from mooring.framework.forms import Filter, Scorer
+from mooring.framework.plugin import WHOLE_POD, Plugin
+from mooring.framework.profile import Hook, Profile
+from mooring.framework.scope import UNSIGNABLE
+from mooring.model.objects import Pod, PodSpec
+
+FORGET_ABOVE = 50_000  # distinct specs or classes; then all are learnt anew
+
+Signs = tuple[Hashable, ...]
+
+
+class PodClass(msgspec.Struct, eq=False):
+    """Pods of one profile that placement cannot tell apart."""
+
+    id: int
+    profile: Profile
+    signs: dict[str, Hashable]  # by plugin; a plugin that is not here has nothing to say
+    shared: bool  # False: this pod is unlike any other
+    matches: tuple[int, ...]  # ids of the selectors that match its labels
+    filters: tuple[Filter, ...] = ()
+    scorers: tuple[tuple[Scorer, int], ...] = ()
+    pre_filters: tuple[Hook, ...] = ()
+    pre_scores: tuple[Hook, ...] = ()
+    keeps: bool = False  # every plugin that looks at it keeps its answers
+
+    def __post_init__(self) -> None:
+        """Sorts out once which plugins concern the class: the others cost its pods nothing."""
+        profile, signs = self.profile, self.signs
+        self.filters = tuple(form for form in profile.filters if form.name in signs)
+        self.scorers = tuple((form, weight) for form, weight in profile.scorers if form.name in signs)
+        self.pre_filters = self._concerned("pre_filter")
+        self.pre_scores = self._concerned("pre_score")
+        transformed = profile.at("before_filter") or profile.at("before_score")
+        self.keeps = not transformed and all(profile.plugins[name].scope.kept for name in signs)
+
+    def _concerned(self, point: str) -> tuple[Hook, ...]:
+        evaluating = self.profile.evaluating
+        return tuple(h for h in self.profile.at(point) if h.name in self.signs or h.name not in evaluating)
+
+
+class ProfileClasses:
+    """The classes of one profile."""
+
+    def __init__(self, profile: Profile, labelsets: LabelSets) -> None:
+        self._profile = profile
+        self._labelsets = labelsets
+        plugins = [plugin for name, plugin in profile.plugins.items() if name in profile.evaluating]
+        self._by_spec = [p for p in plugins if getattr(type(p).sign, "reads_spec_only", False)]
+        self._by_pod = [p for p in plugins if p not in self._by_spec]
+        self._whole_pod = any(form.hides_identity for form in _forms(profile))
+        self._spec_signs: dict[int, tuple[PodSpec, Signs]] = {}
+        self._classes: dict[Hashable, PodClass] = {}
+        self._made = 0
+
+    def of(self, pod: Pod) -> PodClass:
+        spec = pod.spec
+        known = self._spec_signs.get(id(spec))
+        if known is None:
+            self._forget()
+            known = self._spec_signs[id(spec)] = (spec, self._signs(self._by_spec, pod))
+        signs = known[1]
+        more = self._signs(self._by_pod, pod) if self._by_pod else ()
+        labels = self._labelsets.intern(pod.metadata.namespace, pod.metadata.labels)
+        if UNSIGNABLE in signs or UNSIGNABLE in more:
+            return self._make(signs, more, labels.matches, shared=False)
+        key: Hashable = (signs, more, labels.matches)
+        if self._whole_pod:
+            annotations = tuple(sorted(pod.metadata.annotations.items()))
+            key = (key, id(spec), labels.id, annotations)
+        found = self._classes.get(key)
+        if found is None:
+            found = self._classes[key] = self._make(signs, more, labels.matches, shared=True)
+        return found
+
+    def _signs(self, plugins: list[Plugin], pod: Pod) -> Signs:
+        return tuple(_sign(plugin, pod) for plugin in plugins)
+
+    def _make(self, signs: Signs, more: Signs, matches: tuple[int, ...], *, shared: bool) -> PodClass:
+        by_plugin = zip((*self._by_spec, *self._by_pod), (*signs, *more), strict=True)
+        interested = {plugin.name: sign for plugin, sign in by_plugin if sign is not None}
+        self._made += 1
+        return PodClass(self._made, self._profile, interested, shared, matches)
+
+    def _forget(self) -> None:
+        if len(self._spec_signs) > FORGET_ABOVE or len(self._classes) > FORGET_ABOVE:
+            self._spec_signs.clear()
+            self._classes.clear()
+
+
+def _forms(profile: Profile) -> list[Filter | Scorer]:
+    return [*profile.filters, *(scorer for scorer, _ in profile.scorers)]
+
+
+def _sign(plugin: Plugin, pod: Pod) -> Hashable:
+    """What goes into the class for a plugin. Answers that are not kept need no more than an interest."""
+    sign: Hashable = answers.call(plugin.name, "sign", plugin.sign, pod)
+    if sign is None or plugin.scope.kept:
+        return sign
+    return WHOLE_POD
+
+
+class Specs:
+    """Equal pod specs made one object, so that what is derived from a spec is derived once."""
+
+    def __init__(self) -> None:
+        self._by_content: dict[bytes, PodSpec] = {}
+        self._by_id: dict[int, PodSpec] = {}
+        self._encode = msgspec.json.Encoder(order="deterministic").encode
+
+    def shared(self, pod: Pod) -> Pod:
+        spec = pod.spec
+        if self._by_id.get(id(spec)) is spec:
+            return pod
+        if len(self._by_content) > FORGET_ABOVE:
+            self._by_content.clear()
+            self._by_id.clear()
+        known = self._by_content.setdefault(self._encode(spec), spec)
+        self._by_id[id(known)] = known
+        return pod if known is spec else msgspec.structs.replace(pod, spec=known)

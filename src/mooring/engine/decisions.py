@@ -1,0 +1,63 @@
+"""What the engine decides. Whoever performs a decision decides nothing, and reports back by an event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from mooring.framework.cycle import Cycle
+from mooring.framework.profile import Profile
+from mooring.model.objects import Pod
+
+
+class Bind(msgspec.Struct, frozen=True):
+    """Bind the pod: pre-bind, one write of `patch` if there is any, bind. Answered by Bound or BindFailed."""
+
+    pod: Pod
+    node: str
+    profile: Profile
+    cycle: Cycle
+    patch: dict[str, Any] = {}
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """The pod gets no place now: condition PodScheduled=False with this reason and message.
+
+    `nominated` None leaves status.nominatedNodeName alone, "" clears it.
+    """
+
+    pod: Pod
+    reason: str
+    message: str
+    plugins: tuple[str, ...] = ()
+    nominated: str | None = None
+
+
+class Evict(msgspec.Struct, frozen=True):
+    """Delete the pod to make room; `message` goes into its DisruptionTarget condition."""
+
+    pod: Pod
+    by: str
+    reason: str
+    message: str
+
+
+class Nominate(msgspec.Struct, frozen=True):
+    """Write status.nominatedNodeName of the pod."""
+
+    pod: Pod
+    node: str
+
+
+class Patch(msgspec.Struct, frozen=True):
+    """Merge a patch into an object."""
+
+    kind: str
+    key: str
+    patch: dict[str, Any]
+
+
+Decision = Bind | Wait | Evict | Nominate | Patch
+
+UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"

@@ -1,0 +1,209 @@
+"""The engine: events in, decisions out.
+
+Pure: it does no I/O, reads no clock and draws no randomness but from the seed it was given. The same
+events at the same times give the same decisions, in production, in the simulator and in a test.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+
+from mooring.cluster.cluster import Cluster
+from mooring.cluster.pods import Placed
+from mooring.cluster.view import ClusterView
+from mooring.config.feature_gates import FeatureGates
+from mooring.config.profiles import ProfilePlan
+from mooring.engine.backoff import Backoff
+from mooring.engine.classes import ProfileClasses, Specs
+from mooring.engine.cycle import SchedulingCycle
+from mooring.engine.decisions import Decision
+from mooring.engine.events import Event
+from mooring.engine.fit_error import FitError, one_node
+from mooring.engine.handle import EngineHandle
+from mooring.engine.hints import Hints
+from mooring.engine.ingest import Ingest
+from mooring.engine.nominator import Nominator
+from mooring.engine.objects import Objects
+from mooring.engine.ordering import sort_key_of
+from mooring.engine.placing import Placer
+from mooring.engine.queue import SchedulingQueue
+from mooring.engine.queued import QueuedPod
+from mooring.engine.story import Stories, Story
+from mooring.engine.waiting import PermitWait, Reserved
+from mooring.errors import PluginFailed
+from mooring.framework import answers
+from mooring.framework.profile import Profile, make_profile
+from mooring.framework.registry import Registry
+from mooring.framework.session import Session, Task
+from mooring.framework.status import Status
+from mooring.model.objects import Pod
+
+
+class Engine:
+    """One scheduler: its cluster, its queue, its profiles."""
+
+    def __init__(
+        self,
+        plans: Sequence[ProfilePlan],
+        registry: Registry,
+        *,
+        seed: int = 0,
+        backoff: Backoff = Backoff(),  # noqa: B008 - frozen
+        gates: FeatureGates | None = None,
+        keep_scores: bool = False,
+    ) -> None:
+        self._gates = gates or FeatureGates()
+        self._rng = random.Random(seed)
+        self.cluster = Cluster()
+        self.view = ClusterView(self.cluster.nodes, self.cluster.pods)
+        self.objects = Objects()
+        self.nominator = Nominator()
+        self.placer = Placer(self.cluster, self.view, self.nominator, self._rng)
+        self.placer.keep_scores = keep_scores
+        self.profiles = {plan.scheduler_name: self._profile(plan, registry) for plan in plans}
+        self.classes = {name: ProfileClasses(p, self.cluster.labelsets) for name, p in self.profiles.items()}
+        self.specs = Specs()
+        first = next(iter(self.profiles.values()))
+        self.queue = SchedulingQueue(
+            sort_key_of(first.queue_sort), self._pre_enqueue, Hints(self.profiles.values()), backoff
+        )
+        self.stories = Stories(self.cluster, self.placer.full)
+        self.waiting: dict[str, PermitWait] = {}
+        self.binding: dict[str, Reserved] = {}
+        self.scores: dict[str, dict[str, int]] = {}
+        self.now = 0.0
+        self._decided: list[Decision] = []
+        self._cycle = SchedulingCycle(self)
+        self._ingest = Ingest(self)
+        self._next_pod = next((p for profile in self.profiles.values() for p in profile.at("next_pod")), None)
+
+    # the three things that can be asked
+
+    def handle(self, event: Event, now: float) -> list[Decision]:
+        """Takes one event in. Returns what it decides at once: a pod let go from permit, say."""
+        self.now = now
+        self._ingest.take(event, now)
+        return self._flush()
+
+    def schedule(self, now: float) -> list[Decision] | None:
+        """One scheduling cycle for the next pod, or None when no pod is ready."""
+        self.now = now
+        queued = self._next()
+        if queued is None:
+            return None
+        if queued.pod.terminating or queued.pod.metadata.uid in self.cluster.pods.by_uid:
+            self.queue.delete(queued.pod.metadata.uid)
+            return self._flush()
+        decisions = self._cycle.run(queued, now)
+        return decisions + self._flush() if self._decided else decisions
+
+    def wake_at(self) -> float | None:
+        """The next moment at which a Tick can change something by itself."""
+        moments = [wait.deadline for wait in self.waiting.values()]
+        if (moment := self.queue.wake_at()) is not None:
+            moments.append(moment)
+        return min(moments, default=None)
+
+    def story(self, key: str) -> Story | None:
+        """Why the pod of that `namespace/name` is where it is, or waits."""
+        return self.stories.tell(key)
+
+    # what the parts of the engine do for each other
+
+    def settle(self, wait: PermitWait, status: Status | None) -> None:
+        """A pod that waited at permit is let go, or rejected."""
+        uid = wait.pod.metadata.uid
+        self.waiting.pop(uid, None)
+        if status is None:
+            self._bind_or_fail(wait.reserved)
+            return
+        self._cycle.give_back(wait.reserved)
+        self._ingest.place_freed(wait.pod, self.now, but=uid)
+        why = one_node(wait.node_name, status)
+        self._fail_reserved(wait.reserved, why.message(), why)
+
+    def bind_failed(self, uid: str, message: str) -> None:
+        """A pod could not be bound: its place is free again, and it backs off as after an error."""
+        reserved = self.binding.pop(uid, None)
+        if reserved is None:
+            return
+        self._cycle.give_back(reserved)
+        self._ingest.place_freed(reserved.pod, self.now)
+        self._fail_reserved(reserved, message, None)
+
+    def activate(self, pods: Iterable[Pod]) -> None:
+        self.queue.activate(pods, self.now)
+
+    def observe(self, session: Session | None) -> None:
+        """Has a session told of pods that take and give back places."""
+        self.cluster.observers = [] if session is None else [SessionObserver(session)]
+
+    def check(self) -> None:
+        """Raises InvariantError, or fails an assertion, unless everything agrees."""
+        self.cluster.check()
+        self.queue.check()
+        for uid in (*self.waiting, *self.binding):
+            placed = self.cluster.pods.by_uid.get(uid)
+            assert placed is not None or uid not in self.waiting
+        for queued in self.queue:
+            uid = queued.pod.metadata.uid
+            assert uid not in self.binding, queued
+            assert uid not in self.cluster.pods.by_uid or uid in self.waiting, queued
+
+    def _bind_or_fail(self, reserved: Reserved) -> None:
+        try:
+            self._decided.append(self._cycle.bind(reserved))
+        except PluginFailed as failure:
+            self._cycle.give_back(reserved)
+            self._ingest.place_freed(reserved.pod, self.now)
+            self._fail_reserved(reserved, str(failure), None)
+
+    def _fail_reserved(self, reserved: Reserved, message: str, why: FitError | None) -> None:
+        queued, uid = reserved.queued, reserved.pod.metadata.uid
+        fresh = self._ingest.pending.get(uid)
+        if fresh is None:
+            self.queue.delete(uid)  # deleted meanwhile: nobody waits for it any more
+            return
+        queued.pod = fresh
+        self._decided.append(self._cycle.fail(queued, self.now, message, why, ""))
+
+    def _next(self) -> QueuedPod | None:
+        if self._next_pod is not None:
+            pod = answers.call(self._next_pod.name, "next_pod", self._next_pod.method)
+            if isinstance(pod, Pod) and (queued := self.queue.take(pod.metadata.uid)) is not None:
+                return queued
+        return self.queue.pop()
+
+    def _flush(self) -> list[Decision]:
+        decided, self._decided = self._decided, []
+        return decided
+
+    def _profile(self, plan: ProfilePlan, registry: Registry) -> Profile:
+        name, gates, rng = plan.scheduler_name, self._gates, self._rng
+        return make_profile(plan, registry, lambda cls: EngineHandle(self, name, cls.scope, gates, rng))
+
+    def _pre_enqueue(self, pod: Pod) -> Status | None:
+        for name, method, _ in self.profiles[pod.spec.scheduler_name].at("pre_enqueue"):
+            try:
+                answer = method(pod)
+                status = answers.status(name, "pre_enqueue", answer)
+            except Exception as error:
+                failure = answers.raised(name, "pre_enqueue", error)
+                return Status(reasons=(str(failure),)).by(name)
+            if status is not None:
+                return status
+        return None
+
+
+class SessionObserver:
+    """Passes pods that take or give back places on to a session's event handlers."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def taken(self, placed: Placed) -> None:
+        self._session.hooks.ask("allocate", Task(placed.pod, placed.node))
+
+    def given_back(self, placed: Placed) -> None:
+        self._session.hooks.ask("deallocate", Task(placed.pod, placed.node))

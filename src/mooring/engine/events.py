@@ -1,0 +1,80 @@
+"""What the engine is told."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mooring.model.objects import Node, Object, Pod
+
+
+class PodAdded(msgspec.Struct, frozen=True):
+    pod: Pod
+
+
+class PodChanged(msgspec.Struct, frozen=True):
+    pod: Pod
+
+
+class PodDeleted(msgspec.Struct, frozen=True):
+    pod: Pod
+
+
+class NodeAdded(msgspec.Struct, frozen=True):
+    node: Node
+
+
+class NodeChanged(msgspec.Struct, frozen=True):
+    node: Node
+
+
+class NodeDeleted(msgspec.Struct, frozen=True):
+    node: Node
+
+
+class ObjectAdded(msgspec.Struct, frozen=True):
+    """An object of any other kind."""
+
+    object: Object
+
+
+class ObjectChanged(msgspec.Struct, frozen=True):
+    object: Object
+
+
+class ObjectDeleted(msgspec.Struct, frozen=True):
+    object: Object
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """A `Bind` decision was carried out."""
+
+    pod: Pod
+    node: str
+
+
+class BindFailed(msgspec.Struct, frozen=True):
+    """A `Bind` decision could not be carried out; the message says why."""
+
+    pod: Pod
+    node: str
+    message: str
+
+
+class Tick(msgspec.Struct, frozen=True):
+    """Time has passed."""
+
+
+Event = (
+    PodAdded
+    | PodChanged
+    | PodDeleted
+    | NodeAdded
+    | NodeChanged
+    | NodeDeleted
+    | ObjectAdded
+    | ObjectChanged
+    | ObjectDeleted
+    | Bound
+    | BindFailed
+    | Tick
+)

@@ -1,0 +1,81 @@
+"""What plugins see of the running engine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mooring.cluster.images import Images
+from mooring.cluster.labelsets import LabelTest
+from mooring.cluster.view import ClusterView, NodeView
+from mooring.config.feature_gates import FeatureGates
+from mooring.engine.objects import ObjectsOfKind
+from mooring.errors import ScopeError
+from mooring.framework import answers
+from mooring.framework.cycle import Cycle
+from mooring.framework.handle import Handle, WaitingPod
+from mooring.framework.scope import Scope
+from mooring.framework.status import Status
+from mooring.model.objects import Pod
+
+if TYPE_CHECKING:
+    from mooring.engine.engine import Engine
+
+
+class EngineHandle(Handle):
+    """The handle of one plugin of one profile."""
+
+    def __init__(
+        self, engine: Engine, profile: str, scope: Scope, gates: FeatureGates, rng: random.Random
+    ) -> None:
+        self._engine = engine
+        self._scope = scope
+        self.profile = profile
+        self.gates = gates
+        self.random = rng
+
+    @property
+    def cluster(self) -> ClusterView:
+        if self._scope.kept and self._engine.placer.evaluating:
+            raise ScopeError(
+                f"reads the cluster, which scope {self._scope.name} does not declare: use scope CLUSTER"
+            )
+        return self._engine.view
+
+    @property
+    def images(self) -> Images:
+        return self._engine.cluster.nodes.images
+
+    @property
+    def waiting_pods(self) -> Mapping[str, WaitingPod]:
+        return self._engine.waiting
+
+    def activate(self, pods: Iterable[Pod]) -> None:
+        self._engine.activate(pods)
+
+    def lister(self, kind: str) -> ObjectsOfKind:
+        return self._engine.objects.of(kind)
+
+    def invalidate(self) -> None:
+        self._engine.placer.kept.forget()
+
+    def nominated(self, node_name: str) -> list[Pod]:
+        return self._engine.nominator.on(node_name)
+
+    def register_selector(self, key: object, test: LabelTest) -> int:
+        return self._engine.cluster.labelsets.register(key, test)
+
+    def restore_reservations(
+        self, cycle: Cycle, pod: Pod, matched: Iterable[Any], unmatched: Iterable[Any], node: NodeView
+    ) -> dict[str, Any] | Status:
+        profile = self._engine.profiles[self.profile]
+        restored: dict[str, Any] = {}
+        for name, method, _ in profile.at("restore_reservation"):
+            answer = answers.call(name, "restore_reservation", method, cycle, pod, matched, unmatched, node)
+            if isinstance(answer, Status):
+                if (status := answers.status(name, "restore_reservation", answer)) is not None:
+                    return status
+            elif answer is not None:
+                restored[name] = answer
+        return restored

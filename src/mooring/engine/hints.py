@@ -1,0 +1,92 @@
+"""Which pods an event is worth waking: the interests of each profile's plugins, and their hints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from mooring.engine.queued import QueuedPod
+from mooring.framework import answers
+from mooring.framework.events import EVERYTHING, NODE, Action, ClusterEvent, Hint, Interest
+from mooring.framework.plugin import Plugin
+from mooring.framework.profile import Profile
+from mooring.model.objects import Pod
+
+ASKED_AT = ("pre_enqueue", "pre_filter", "filter", "filter_nodes", "reserve", "permit")
+
+
+class Requeue(Enum):
+    SKIP = 0
+    AFTER_BACKOFF = 1
+    IMMEDIATELY = 2
+
+
+class Hints:
+    """The interests of every plugin, by profile."""
+
+    def __init__(self, profiles: Iterable[Profile]) -> None:
+        self._interests = {
+            profile.name: {name: interests_of(plugin) for name, plugin in profile.plugins.items()}
+            for profile in profiles
+        }
+
+    def anyone_wants(self, event: ClusterEvent) -> bool:
+        return event.wildcard or any(
+            event.wanted_by(interest)
+            for plugins in self._interests.values()
+            for interests in plugins.values()
+            for interest in interests
+        )
+
+    def wanted(self, profile: str, plugin: str, event: ClusterEvent) -> bool:
+        """Whether a plugin of a profile has registered for an event."""
+        interests = self._interests.get(profile, {}).get(plugin, ())
+        return any(event.wanted_by(interest) for interest in interests)
+
+    def worth_requeuing(self, queued: QueuedPod, event: ClusterEvent) -> Requeue:
+        """Whether an event may make a rejected pod schedulable, in the eyes of who rejected it."""
+        if not queued.rejectors:
+            return Requeue.AFTER_BACKOFF
+        if event.wildcard:
+            mine = not isinstance(event.new, Pod) or event.new.metadata.uid == queued.pod.metadata.uid
+            return Requeue.AFTER_BACKOFF if mine else Requeue.SKIP
+        result = Requeue.SKIP
+        for plugin, interests in self._interests.get(queued.pod.spec.scheduler_name, {}).items():
+            if plugin not in queued.rejectors or not self._queues(queued.pod, event, interests, plugin):
+                continue
+            if plugin in queued.pending_plugins:
+                return Requeue.IMMEDIATELY
+            result = Requeue.AFTER_BACKOFF
+            if not queued.pending_plugins:
+                break
+        return result
+
+    def _queues(self, pod: Pod, event: ClusterEvent, interests: tuple[Interest, ...], plugin: str) -> bool:
+        """Whether any matching hint says so. A hint that fails counts as a yes: better tried than lost."""
+        for interest in interests:
+            if not event.wanted_by(interest):
+                continue
+            if interest.hint is None:
+                return True
+            try:
+                if interest.hint(pod, event.old, event.new) is not Hint.SKIP:
+                    return True
+            except Exception as error:
+                answers.raised(plugin, "events", error)
+                return True
+        return False
+
+
+def interests_of(plugin: Plugin) -> tuple[Interest, ...]:
+    """What a plugin registers for: everything when it does not say."""
+    if not any(hasattr(plugin, point) for point in ASKED_AT):
+        return ()
+    if not hasattr(plugin, "events"):
+        return EVERYTHING
+    interests = tuple(plugin.events())
+    adds_node = any(i.resource == NODE and i.action & Action.ADD for i in interests)
+    sees_taints = any(i.resource == NODE and i.action & Action.UPDATE_NODE_TAINT for i in interests)
+    if adds_node and not sees_taints:
+        # A node's first taints are often removed right after it joins.
+        interests += (Interest(NODE, Action.UPDATE_NODE_TAINT),)
+    return interests

@@ -1,0 +1,167 @@
+"""Takes events in: keeps the cluster and the queue true to what the API server says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mooring.cluster.pods import Hold
+from mooring.engine.changes import event, node_update_events, object_event, pod_update_events
+from mooring.engine.events import (
+    BindFailed,
+    Bound,
+    Event,
+    NodeAdded,
+    NodeChanged,
+    NodeDeleted,
+    ObjectAdded,
+    ObjectChanged,
+    ObjectDeleted,
+    PodAdded,
+    PodChanged,
+    PodDeleted,
+    Tick,
+)
+from mooring.framework.events import ASSIGNED_POD, NODE, Action
+from mooring.model.objects import Node, Object, Pod
+
+if TYPE_CHECKING:
+    from mooring.engine.engine import Engine
+
+FINISHED = ("Succeeded", "Failed")
+
+
+class Ingest:
+    """Applies one event at a time."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.pending: dict[str, Pod] = {}  # pods of our profiles that the API server shows unbound
+
+    def take(self, event: Event, now: float) -> None:
+        match event:
+            case PodAdded(pod) | PodChanged(pod):
+                self._pod(pod, now)
+            case PodDeleted(pod):
+                self._pod_gone(pod, now)
+            case NodeAdded(node) | NodeChanged(node):
+                self._node(node, now)
+            case NodeDeleted(node):
+                self._node_gone(node, now)
+            case ObjectAdded(found) | ObjectChanged(found):
+                self._object(found, now)
+            case ObjectDeleted(found):
+                self._object_gone(found, now)
+            case Bound(pod, _):
+                self._engine.binding.pop(pod.metadata.uid, None)
+            case BindFailed(pod, _, message):
+                self._engine.bind_failed(pod.metadata.uid, message)
+            case Tick():
+                self._tick(now)
+
+    def place_freed(self, pod: Pod, now: float, *, but: str = "") -> None:
+        """A pod gave its place back: others may fit now."""
+        self._engine.queue.move_all(event(ASSIGNED_POD, Action.DELETE, pod, None), now, but=but)
+
+    # pods
+
+    def _pod(self, pod: Pod, now: float) -> None:
+        if pod.status.phase in FINISHED:
+            self._pod_gone(pod, now)
+        elif pod.spec.node_name:
+            self._bound_pod(pod, now)
+        elif pod.spec.scheduler_name in self._engine.profiles:
+            self._unbound_pod(self._engine.specs.shared(pod), now)
+
+    def _bound_pod(self, pod: Pod, now: float) -> None:
+        engine, uid = self._engine, pod.metadata.uid
+        self.pending.pop(uid, None)
+        engine.nominator.remove(uid)
+        engine.queue.delete(uid)
+        known = engine.cluster.pods.by_uid.get(uid)
+        if known is None:
+            with engine.cluster.statement() as statement:
+                statement.take(pod, pod.spec.node_name, bound=True)
+            engine.queue.move_all(event(ASSIGNED_POD, Action.ADD, None, pod), now)
+            return
+        old, assumed = known.pod, known.hold is Hold.ASSUMED
+        with engine.cluster.statement() as statement:
+            statement.confirm(pod)
+        if wait := engine.waiting.pop(uid, None):
+            wait.settled = True  # somebody else bound it: there is nothing left to permit
+        if assumed:
+            engine.queue.move_all(event(ASSIGNED_POD, Action.ADD, None, pod), now)
+            return
+        for change in pod_update_events(old, pod, assigned=True):
+            engine.queue.move_all(change, now)
+
+    def _unbound_pod(self, pod: Pod, now: float) -> None:
+        engine, uid = self._engine, pod.metadata.uid
+        old = self.pending.get(uid)
+        self.pending[uid] = pod
+        if uid in engine.waiting or uid in engine.binding:
+            if pod.terminating and (wait := engine.waiting.get(uid)):
+                wait.reject("", "removed")
+            return
+        if uid in engine.cluster.pods.by_uid:
+            return
+        if old is None:
+            if pod.status.nominated_node_name:
+                engine.nominator.nominate(pod, pod.status.nominated_node_name)
+            engine.queue.add(pod, now)
+            return
+        if old.status.nominated_node_name != pod.status.nominated_node_name:
+            engine.nominator.nominate(pod, pod.status.nominated_node_name)
+        if old.metadata.resource_version and old.metadata.resource_version == pod.metadata.resource_version:
+            return
+        engine.queue.update(pod, pod_update_events(old, pod, assigned=False), now)
+
+    def _pod_gone(self, pod: Pod, now: float) -> None:
+        engine, uid = self._engine, pod.metadata.uid
+        self.pending.pop(uid, None)
+        engine.nominator.remove(uid)
+        if wait := engine.waiting.get(uid):
+            wait.reject("", "removed")
+        engine.queue.delete(uid)
+        if uid in engine.cluster.pods.by_uid:
+            with engine.cluster.statement() as statement:
+                placed = statement.give_back(uid)
+            self.place_freed(placed.pod, now)
+
+    # nodes and other objects
+
+    def _node(self, node: Node, now: float) -> None:
+        engine = self._engine
+        row = engine.cluster.nodes.rows.get(node.name)
+        if row is None:
+            changes = [event(NODE, Action.ADD, None, node)]
+        else:
+            old = engine.cluster.nodes.object_at(row)
+            changes = node_update_events(old, node)
+            if not changes and old.spec == node.spec and old.status.images == node.status.images:
+                return  # a heartbeat: nothing scheduling reads is different
+        with engine.cluster.statement() as statement:
+            statement.put_node(node)
+        for change in changes:
+            engine.queue.move_all(change, now)
+
+    def _node_gone(self, node: Node, now: float) -> None:
+        engine = self._engine
+        if node.name in engine.cluster.nodes.rows:
+            engine.queue.move_all(event(NODE, Action.DELETE, node, None), now)
+            with engine.cluster.statement() as statement:
+                statement.drop_node(node.name)
+
+    def _object(self, found: Object, now: float) -> None:
+        before = self._engine.objects.of(found.kind).put(found)
+        action = Action.UPDATE if before else Action.ADD
+        self._engine.queue.move_all(object_event(action, before, found), now)
+
+    def _object_gone(self, found: Object, now: float) -> None:
+        before = self._engine.objects.of(found.kind).drop(found)
+        if before is not None:
+            self._engine.queue.move_all(object_event(Action.DELETE, before, None), now)
+
+    def _tick(self, now: float) -> None:
+        for wait in list(self._engine.waiting.values()):
+            wait.expire(now)
+        self._engine.queue.tick(now)

@@ -1,0 +1,1 @@
+"""Kept evaluations: what is known about a class of pods, repaired where something changed."""

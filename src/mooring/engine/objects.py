@@ -1,0 +1,39 @@
+"""Objects of kinds other than Pod and Node, as plugins look them up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mooring.model.objects import Object
+
+
+class ObjectsOfKind:
+    """A lister: objects by `namespace/name`, or by name when they have no namespace."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, Object] = {}
+
+    def get(self, key: str) -> Object | None:
+        return self._objects.get(key)
+
+    def __iter__(self) -> Iterator[Object]:
+        return iter(list(self._objects.values()))
+
+    def put(self, found: Object) -> Object | None:
+        """Keeps an object; returns what was there before."""
+        before = self._objects.get(found.key)
+        self._objects[found.key] = found
+        return before
+
+    def drop(self, found: Object) -> Object | None:
+        return self._objects.pop(found.key, None)
+
+
+class Objects:
+    """All other objects, by kind."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, ObjectsOfKind] = {}
+
+    def of(self, kind: str) -> ObjectsOfKind:
+        return self._kinds.setdefault(kind, ObjectsOfKind())

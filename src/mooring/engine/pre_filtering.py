@@ -1,0 +1,84 @@
+"""Before any node is asked: transformers, pre-filters, and plugins that name the node themselves."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mooring.engine.classes import PodClass
+from mooring.engine.placing import Narrowed
+from mooring.framework import answers
+from mooring.framework.cycle import Cycle
+from mooring.framework.profile import Profile
+from mooring.framework.status import Code, Status, unresolvable
+from mooring.model.objects import Pod
+
+PRE_FILTER_CODES = frozenset({Code.SKIP, Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE})
+
+
+class PreFiltered(msgspec.Struct, frozen=True):
+    """Go on with these nodes (all when None), or the pod is rejected."""
+
+    narrowed: Narrowed | None = None
+    rejection: Status | None = None
+    plugins: tuple[str, ...] = ()  # that rejected it together, when no single one did
+
+
+def transform(profile: Profile, cycle: Cycle, pod: Pod) -> Pod | Status:
+    """The pod as the transformers make it, or the status with which one of them refuses it."""
+    for name, method, _ in profile.at("before_pre_filter"):
+        answer = answers.call(name, "before_pre_filter", method, cycle, pod)
+        if isinstance(answer, Pod):
+            pod = answer
+        elif (status := answers.status(name, "before_pre_filter", answer)) is not None:
+            return status
+    return pod
+
+
+def pre_filter(pod_class: PodClass, cycle: Cycle, pod: Pod) -> PreFiltered:
+    """Runs every pre-filter of the pod's class."""
+    rejection: Status | None = None
+    skipped, names, narrowing = [], None, []
+    for name, method, _ in pod_class.pre_filters:
+        answer = answers.call(name, "pre_filter", method, cycle, pod)
+        if isinstance(answer, (set, frozenset)):
+            names = frozenset(answer) if names is None else names & answer
+            narrowing.append(name)
+            continue
+        status = answers.status(name, "pre_filter", answer, PRE_FILTER_CODES)
+        if status is None:
+            continue
+        if status.code is Code.SKIP:
+            skipped.append(name)
+        elif status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+            return PreFiltered(rejection=status)
+        else:
+            rejection = status  # the others still run; the last one to reject is the one that shows
+    cycle.skip_filter = frozenset(skipped)
+    if rejection is not None:
+        return PreFiltered(rejection=rejection)
+    if names is not None and not names:
+        return PreFiltered(rejection=_nothing_left(narrowing), plugins=tuple(narrowing))
+    narrowed = None if names is None else Narrowed(names, tuple(sorted(narrowing)))
+    return _after(pod_class.profile, cycle, pod, narrowed)
+
+
+def _after(profile: Profile, cycle: Cycle, pod: Pod, narrowed: Narrowed | None) -> PreFiltered:
+    names = None if narrowed is None else narrowed.names
+    for name, method, _ in profile.at("after_pre_filter"):
+        answer = answers.call(name, "after_pre_filter", method, cycle, pod, names)
+        if (status := answers.status(name, "after_pre_filter", answer)) is not None:
+            return PreFiltered(rejection=status)
+    for name, method, _ in profile.at("find_one_node")[:1]:
+        answer = answers.call(name, "find_one_node", method, cycle, pod, names)
+        if isinstance(answer, str):
+            return PreFiltered(Narrowed(frozenset({answer}), (name,)))
+        status = answers.status(name, "find_one_node", answer)
+        if status is not None and status.code is not Code.SKIP:
+            return PreFiltered(rejection=status)
+    return PreFiltered(narrowed)
+
+
+def _nothing_left(plugins: list[str]) -> Status:
+    names = sorted(plugins)
+    what = f"plugin {names[0]}" if len(names) == 1 else f"plugin(s) [{' '.join(names)}] simultaneously"
+    return unresolvable(f"node(s) didn't satisfy {what}").by(names[0])

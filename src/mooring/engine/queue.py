@@ -1,0 +1,267 @@
+"""The scheduling queue: active, backing off, unschedulable, and in flight.
+
+Behaves as kube-scheduler's: pods leave the unschedulable part when an event may help them, wait out
+their back-off unless nothing else is ready, and are held back by gates before they enter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from math import ceil
+
+from mooring.engine.backoff import Backoff
+from mooring.engine.heap import Heap
+from mooring.engine.hints import Hints, Requeue
+from mooring.engine.inflight import InFlight
+from mooring.engine.queued import QueuedPod, Where
+from mooring.framework.events import ANY, Action, ClusterEvent
+from mooring.framework.status import Status
+from mooring.model.objects import Pod
+
+FLUSH_EVERY_S = 30  # how often pods stuck in the unschedulable part are looked for
+STUCK_AFTER_S = 300  # kube-scheduler's --pod-max-in-unschedulable-pods-duration
+
+UNSCHEDULABLE_TIMEOUT = ClusterEvent(ANY, Action.ALL, "UnschedulableTimeout")
+
+PreEnqueue = Callable[[Pod], Status | None]
+SortKey = Callable[[QueuedPod], object]
+
+
+class SchedulingQueue:
+    """Every pod that is not placed is in exactly one part."""
+
+    def __init__(self, sort_key: SortKey, pre_enqueue: PreEnqueue, hints: Hints, backoff: Backoff) -> None:
+        self._pre_enqueue = pre_enqueue
+        self._hints = hints
+        self._backoff = backoff
+        self._pods: dict[str, QueuedPod] = {}
+        self._active = Heap(sort_key)
+        self._backing_off = Heap(lambda queued: (queued.backoff_expiration, sort_key(queued)))
+        self._erring = Heap(lambda queued: queued.backoff_expiration)
+        self._heaps = {
+            Where.ACTIVE: self._active,
+            Where.BACKOFF: self._backing_off,
+            Where.ERROR_BACKOFF: self._erring,
+        }
+        self._unschedulable: dict[str, QueuedPod] = {}
+        self._next_flush = float(FLUSH_EVERY_S)
+        self.in_flight = InFlight()
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        return iter(self._pods.values())
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def get(self, uid: str) -> QueuedPod | None:
+        return self._pods.get(uid)
+
+    def sizes(self) -> dict[str, int]:
+        """How many pods are in each part, in the words of the metric `pending_pods`."""
+        gated = sum(1 for queued in self._unschedulable.values() if queued.gating_plugin)
+        return {
+            "active": len(self._active),
+            "backoff": len(self._backing_off) + len(self._erring),
+            "unschedulable": len(self._unschedulable) - gated,
+            "gated": gated,
+        }
+
+    # coming and going
+
+    def add(self, pod: Pod, now: float) -> None:
+        """A pod that wants a place: ready at once unless a gate holds it."""
+        queued = self._pods[pod.metadata.uid] = QueuedPod(pod, now)
+        self._enter_active(queued, now)
+
+    def pop(self) -> QueuedPod | None:
+        """The next pod to decide. When none is ready, one that is backing off has its turn early."""
+        queued = self._active.pop() or self._backing_off.pop()
+        if queued is None:
+            return None
+        return self._start(queued)
+
+    def take(self, uid: str) -> QueuedPod | None:
+        """A certain pod, out of turn, wherever it waits."""
+        queued = self._pods.get(uid)
+        if queued is None or queued.where is Where.IN_FLIGHT:
+            return None
+        self._leave(queued)
+        return self._start(queued)
+
+    def update(self, pod: Pod, events: Iterable[ClusterEvent], now: float) -> None:
+        """The pod's object changed; the events say how."""
+        queued = self._pods.get(pod.metadata.uid)
+        if queued is None:
+            self.add(pod, now)
+            return
+        queued.pod = pod
+        if queued.where is Where.IN_FLIGHT:
+            for event in events:
+                self.in_flight.record(event)
+        elif queued.where is Where.UNSCHEDULABLE:
+            for event in events:
+                self._wake(queued, event, now)
+                if queued.where is not Where.UNSCHEDULABLE:
+                    break
+        else:
+            self._heaps[queued.where].push(queued)
+
+    def delete(self, uid: str) -> None:
+        """The pod is gone, or has its place."""
+        queued = self._pods.pop(uid, None)
+        if queued is not None:
+            self._leave(queued)
+            self.in_flight.done(uid)
+
+    def bound(self, uid: str) -> None:
+        """The pod's decision is final: it leaves the queue, and later events no longer concern it."""
+        self._pods.pop(uid, None)
+        self.in_flight.done(uid)
+
+    def failed(self, queued: QueuedPod, now: float) -> None:
+        """A pod in flight did not get its place: back off, or wait for an event that may help."""
+        uid = queued.pod.metadata.uid
+        self._pods[uid] = queued
+        if queued.rejectors:
+            queued.unschedulable_count += 1
+            queued.consecutive_errors = 0
+        else:
+            queued.consecutive_errors += 1
+        queued.timestamp, queued.flushed_at = now, None
+        strategy = Requeue.AFTER_BACKOFF
+        if queued.rejectors:
+            strategy = self._best(queued, self.in_flight.events_for(uid))
+        self.in_flight.done(uid)
+        self._requeue(queued, strategy, now)
+
+    # waking
+
+    def move_all(self, event: ClusterEvent, now: float, *, but: str = "") -> None:
+        """Something happened: every unschedulable pod it may help is tried again."""
+        if not self._hints.anyone_wants(event):
+            return
+        for queued in list(self._unschedulable.values()):
+            if queued.pod.metadata.uid != but:
+                self._wake(queued, event, now)
+        self.in_flight.record(event)
+
+    def activate(self, pods: Iterable[Pod], now: float) -> None:
+        """Pods somebody wants tried now, whatever they wait for."""
+        for pod in pods:
+            queued = self._pods.get(pod.metadata.uid)
+            if queued is None or queued.where is Where.ACTIVE:
+                continue
+            if queued.where is Where.IN_FLIGHT:
+                self.in_flight.record(ClusterEvent(ANY, Action.ALL, "ForceActivate", new=queued.pod))
+                continue
+            self._leave(queued)
+            self._enter_active(queued, now)
+
+    def tick(self, now: float) -> None:
+        """Lets pods whose back-off is over in, and pods that are stuck try again."""
+        for heap in (self._backing_off, self._erring):
+            while (queued := heap.peek()) is not None and not self._backoff.backing_off(queued, now):
+                heap.pop()
+                self._to_active(queued, now)
+        if now >= self._next_flush:
+            self._next_flush = (now // FLUSH_EVERY_S + 1) * FLUSH_EVERY_S
+            self._flush_stuck(now)
+
+    def wake_at(self) -> float | None:
+        """When a tick can change something next."""
+        heads = [head for heap in (self._backing_off, self._erring) if (head := heap.peek())]
+        moments = [head.backoff_expiration + 1 for head in heads]
+        stuck = [_stuck_since(q) + STUCK_AFTER_S for q in self._unschedulable.values() if not q.gating_plugin]
+        if stuck:
+            moments.append(max(self._next_flush, ceil(min(stuck) / FLUSH_EVERY_S) * FLUSH_EVERY_S))
+        return min(moments, default=None)
+
+    def _flush_stuck(self, now: float) -> None:
+        for queued in list(self._unschedulable.values()):
+            if now - _stuck_since(queued) > STUCK_AFTER_S:
+                queued.flushed_at = now
+                self._wake(queued, UNSCHEDULABLE_TIMEOUT, now)
+
+    def _wake(self, queued: QueuedPod, event: ClusterEvent, now: float) -> None:
+        gate = queued.gating_plugin
+        if gate and not event.wildcard:
+            if not self._hints.wanted(queued.pod.spec.scheduler_name, gate, event):
+                return
+        strategy = self._hints.worth_requeuing(queued, event)
+        if strategy is not Requeue.SKIP:
+            self._leave(queued)
+            self._requeue(queued, strategy, now)
+
+    def _best(self, queued: QueuedPod, events: Iterable[ClusterEvent]) -> Requeue:
+        best = Requeue.SKIP
+        for event in events:
+            answer = self._hints.worth_requeuing(queued, event)
+            if answer is Requeue.IMMEDIATELY:
+                return answer
+            if answer is Requeue.AFTER_BACKOFF:
+                best = answer
+        return best
+
+    def _requeue(self, queued: QueuedPod, strategy: Requeue, now: float) -> None:
+        if strategy is Requeue.SKIP:
+            queued.where = Where.UNSCHEDULABLE
+            self._unschedulable[queued.pod.metadata.uid] = queued
+        elif strategy is Requeue.AFTER_BACKOFF and self._backoff.backing_off(queued, now):
+            self._enter_backoff(queued)
+        else:
+            self._enter_active(queued, now)
+
+    # moving between parts
+
+    def _start(self, queued: QueuedPod) -> QueuedPod:
+        queued.attempts += 1
+        self.in_flight.add(queued)
+        return queued
+
+    def _leave(self, queued: QueuedPod) -> None:
+        if queued.where is Where.UNSCHEDULABLE:
+            del self._unschedulable[queued.pod.metadata.uid]
+        elif queued.where in self._heaps:
+            self._heaps[queued.where].discard(queued)
+        queued.where = Where.NOWHERE
+
+    def _gated(self, queued: QueuedPod) -> bool:
+        """Runs the gates; a pod that is held is parked among the unschedulable."""
+        status = self._pre_enqueue(queued.pod)
+        if status is None:
+            queued.gating_plugin = queued.gating_message = ""
+            return False
+        queued.gating_plugin, queued.gating_message = status.plugin, status.message
+        queued.unschedulable_plugins |= {status.plugin}
+        queued.where = Where.UNSCHEDULABLE
+        self._unschedulable[queued.pod.metadata.uid] = queued
+        return True
+
+    def _enter_active(self, queued: QueuedPod, now: float) -> None:
+        if not self._gated(queued):
+            self._to_active(queued, now)
+
+    def _to_active(self, queued: QueuedPod, now: float) -> None:
+        queued.where = Where.ACTIVE
+        if queued.initial_attempt is None:
+            queued.initial_attempt = now
+        self._active.push(queued)
+
+    def _enter_backoff(self, queued: QueuedPod) -> None:
+        if self._gated(queued):
+            return
+        queued.where = Where.BACKOFF if queued.rejectors else Where.ERROR_BACKOFF
+        queued.backoff_expiration = self._backoff.expiration(queued)
+        self._heaps[queued.where].push(queued)
+
+    def check(self) -> None:
+        """Asserts that every pod is in exactly the part it says."""
+        for uid, queued in self._pods.items():
+            assert (queued.where is Where.UNSCHEDULABLE) == (uid in self._unschedulable), queued
+            assert (queued.where is Where.IN_FLIGHT) == (uid in self.in_flight.pods), queued
+            for where, heap in self._heaps.items():
+                assert (queued.where is where) == (queued in heap), queued
+
+
+def _stuck_since(queued: QueuedPod) -> float:
+    return max(queued.timestamp, queued.flushed_at or 0.0)

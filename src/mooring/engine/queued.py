@@ -1,0 +1,47 @@
+"""A pod in the scheduling queue, with what the queue remembers of it."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+from mooring.model.objects import Pod
+
+
+class Where(Enum):
+    """The part of the queue a pod is in."""
+
+    NOWHERE = ""
+    ACTIVE = "active"
+    BACKOFF = "backoff"
+    ERROR_BACKOFF = "error_backoff"
+    UNSCHEDULABLE = "unschedulable"
+    IN_FLIGHT = "in_flight"
+
+
+class QueuedPod(msgspec.Struct, eq=False):
+    """One waiting pod. Fields are kube-scheduler's."""
+
+    pod: Pod
+    timestamp: float  # when it last entered the queue or failed
+    where: Where = Where.NOWHERE
+    ticket: int = 0  # of its valid heap entry: older entries are stale
+    attempts: int = 0
+    unschedulable_count: int = 0
+    consecutive_errors: int = 0
+    backoff_expiration: float = 0.0
+    initial_attempt: float | None = None  # when it was first ready to be tried
+    unschedulable_plugins: frozenset[str] = frozenset()
+    pending_plugins: frozenset[str] = frozenset()
+    gating_plugin: str = ""
+    gating_message: str = ""
+    flushed_at: float | None = None
+
+    @property
+    def rejectors(self) -> frozenset[str]:
+        return self.unschedulable_plugins | self.pending_plugins
+
+    @property
+    def backoff_count(self) -> int:
+        return self.consecutive_errors or self.unschedulable_count

@@ -1,0 +1,129 @@
+"""Why each pod is where it is, or waits: a short note per decision, told in full only when asked.
+
+A note holds references and a position in the cluster's history, so writing one costs next to nothing.
+When somebody asks, the cluster is rewound to that moment, every plugin is heard again, and the
+cluster comes back to now.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+
+from mooring.cluster.cluster import Cluster
+from mooring.cluster.columns import Bools
+from mooring.engine.classes import PodClass
+from mooring.engine.full import FullEvaluation
+from mooring.errors import ClusterError
+from mooring.framework.cycle import Cycle
+from mooring.model.objects import Pod
+
+NOTES_KEPT = 10_000  # the last decision of so many pods
+BEST_SHOWN = 5
+
+
+class Note(msgspec.Struct, frozen=True):
+    """One decision, as it was noted."""
+
+    pod: Pod
+    pod_class: PodClass
+    cycle: Cycle
+    position: int  # in the cluster's history, before the decision took effect
+    node: str  # "" when the pod got none
+    message: str = ""
+
+
+class Rejection(msgspec.Struct, frozen=True):
+    """One plugin's reason, and how many nodes it was given for."""
+
+    plugin: str
+    reason: str
+    nodes: int
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A feasible node with its total and each plugin's weighted part of it."""
+
+    node: str
+    total: int
+    parts: dict[str, int]
+
+
+class Story(msgspec.Struct, frozen=True):
+    """A decision told in full."""
+
+    pod: str
+    at: float
+    node: str
+    message: str
+    nodes: int
+    feasible: int
+    rejections: tuple[Rejection, ...]
+    best: tuple[Candidate, ...]
+
+
+class Stories:
+    """The last decision of each pod, up to a limit."""
+
+    def __init__(self, cluster: Cluster, full: FullEvaluation) -> None:
+        self._cluster = cluster
+        self._full = full
+        self._notes: OrderedDict[str, Note] = OrderedDict()
+
+    def note(self, note: Note) -> None:
+        uid = note.pod.metadata.uid
+        self._notes[uid] = note
+        self._notes.move_to_end(uid)
+        if len(self._notes) > NOTES_KEPT:
+            self._notes.popitem(last=False)
+
+    def find(self, key: str) -> Note | None:
+        """The note of the pod of that `namespace/name`."""
+        found: Callable[[Note], bool] = lambda note: note.pod.key == key  # noqa: E731
+        return next(filter(found, reversed(self._notes.values())), None)
+
+    def tell(self, key: str) -> Story | None:
+        """The whole story of a pod's last decision, or None if it is not remembered."""
+        note = self.find(key)
+        if note is None:
+            return None
+        try:
+            with self._cluster.history.rewound(self._cluster, note.position):
+                return self._tell(note)
+        except ClusterError:
+            return Story(key, note.cycle.now, note.node, note.message, 0, 0, (), ())  # too long ago
+
+    def _tell(self, note: Note) -> Story:
+        nodes, cycle, pod = self._cluster.nodes, note.cycle, note.pod
+        candidates = nodes.alive[: nodes.high].copy()
+        counts: Counter[tuple[str, str]] = Counter()
+        statuses = self._full.statuses(note.pod_class, cycle, pod, candidates)
+        for status in statuses.values():
+            counts.update((status.plugin, reason) for reason in status.reasons)
+        candidates[list(statuses)] = False
+        rejections = [Rejection(plugin, reason, n) for (plugin, reason), n in counts.most_common()]
+        best = self._best(note, candidates) if candidates.any() else []
+        return Story(
+            pod.key, cycle.now, note.node, note.message, len(nodes), int(candidates.sum()),
+            tuple(rejections), tuple(best),
+        )  # fmt: skip
+
+    def _best(self, note: Note, ok: Bools) -> list[Candidate]:
+        scored = self._full.score(note.pod_class, note.cycle, note.pod, ok)
+        nodes = self._cluster.nodes
+        rows = sorted(np.flatnonzero(ok).tolist(), key=lambda row: (-scored.totals[row], nodes.arrival[row]))
+        chosen = nodes.rows.get(note.node)
+        shown = rows[:BEST_SHOWN]
+        if chosen is not None and chosen in rows and chosen not in shown:
+            shown[-1] = chosen
+        return [
+            Candidate(
+                nodes.object_at(row).name,
+                int(scored.totals[row]),
+                {name: int(part[row]) for name, part in scored.parts.items()},
+            )
+            for row in shown
+        ]

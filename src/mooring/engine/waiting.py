@@ -1,0 +1,89 @@
+"""Pods that have their place and wait at permit until the plugins that hold them back let go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mooring.engine.queued import QueuedPod
+from mooring.framework.cycle import Cycle
+from mooring.framework.profile import Profile
+from mooring.framework.status import Status, unschedulable
+from mooring.model.objects import Pod
+
+LONGEST_WAIT_S = 15 * 60
+
+
+class Reserved:
+    """A pod that took a place, from reserve until the API server has it bound."""
+
+    __slots__ = ("cycle", "node_name", "pod", "profile", "queued")
+
+    def __init__(self, queued: QueuedPod, cycle: Cycle, profile: Profile, pod: Pod, node_name: str) -> None:
+        self.queued = queued
+        self.cycle = cycle
+        self.profile = profile
+        self.pod = pod
+        self.node_name = node_name
+
+
+Settle = Callable[["PermitWait", Status | None], None]
+
+
+class PermitWait:
+    """One waiting pod. The first word that settles it counts; later ones are ignored."""
+
+    def __init__(self, reserved: Reserved, until: dict[str, tuple[float, float]], settle: Settle) -> None:
+        self.reserved = reserved
+        self._until = until  # by plugin: the deadline, and how long the wait was to be
+        self._settle = settle
+        self.settled = False
+
+    @property
+    def pod(self) -> Pod:
+        return self.reserved.pod
+
+    @property
+    def node_name(self) -> str:
+        return self.reserved.node_name
+
+    @property
+    def pending_plugins(self) -> tuple[str, ...]:
+        return tuple(self._until)
+
+    @property
+    def deadline(self) -> float:
+        return min(moment for moment, _ in self._until.values())
+
+    def allow(self, plugin: str) -> None:
+        if self.settled:
+            return
+        self._until.pop(plugin, None)
+        if not self._until:
+            self._finish(None)
+
+    def reject(self, plugin: str, message: str) -> None:
+        if not self.settled:
+            self._finish(unschedulable(message).by(plugin))
+
+    def expire(self, now: float) -> None:
+        """Rejects the pod if some plugin's time is up."""
+        for plugin, (moment, timeout_s) in self._until.items():
+            if moment <= now and not self.settled:
+                waited = format_duration(timeout_s)
+                self.reject(plugin, f"rejected due to timeout after waiting {waited} at plugin {plugin}")
+                return
+
+    def _finish(self, status: Status | None) -> None:
+        self.settled = True
+        self._settle(self, status)
+
+
+def format_duration(seconds: float) -> str:
+    """A duration as Go prints it: 1m30s, 500ms."""
+    if seconds and seconds < 1:
+        return f"{seconds * 1000:g}ms"
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    text = f"{hours:.0f}h" if hours else ""
+    text += f"{minutes:.0f}m" if minutes or hours else ""
+    return f"{text}{rest:g}s"

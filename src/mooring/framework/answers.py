@@ -1,0 +1,121 @@
+"""What plugins may answer at each point, checked as it comes back.
+
+An answer outside these is the plugin's mistake: it becomes `PluginFailed`, which names the plugin and
+costs the pod one cycle. The wording of the messages is kube-scheduler's.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Collection
+from operator import index
+from typing import Any
+
+import msgspec
+
+from mooring.errors import PluginFailed, ScopeError
+from mooring.framework.normalize import MAX_SCORE
+from mooring.framework.status import Code, Status
+from mooring.model.objects import Pod
+
+log = logging.getLogger("mooring.plugins")
+_logged: set[tuple[str, str, str]] = set()
+
+PREFIX = {
+    "pre_filter": 'running PreFilter plugin "{0}": ',
+    "filter": 'running "{0}" filter plugin: ',
+    "post_filter": 'running PostFilter plugin "{0}": ',
+    "pre_score": 'running PreScore plugin "{0}": ',
+    "score": 'running Score plugins: plugin "{0}" failed with: ',
+    "normalize": 'running Score plugins: plugin "{0}" failed with: ',
+    "reserve": 'running Reserve plugin "{0}": ',
+    "permit": 'running Permit plugin "{0}": ',
+    "pre_bind": 'running PreBind plugin "{0}": ',
+    "bind": 'running Bind plugin "{0}": ',
+}
+
+FILTER_CODES = frozenset(
+    {Code.SUCCESS, Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING, Code.ERROR}
+)
+
+
+class PostFilterResult(msgspec.Struct, frozen=True):
+    """A node to nominate for the pod ("" clears the nomination), and the pods to evict for it."""
+
+    nominated: str | None = None
+    victims: tuple[Pod, ...] = ()
+
+
+class Mask(msgspec.Struct, frozen=True):
+    """The answer of a vector filter that has no per-node form: who passes, and why others do not."""
+
+    ok: Any  # an array of booleans over the rows asked about
+    status: Status
+
+
+def failed(plugin: str, point: str, what: str) -> PluginFailed:
+    return PluginFailed(
+        plugin, point, PREFIX.get(point, f'running {point} of plugin "{{0}}": ').format(plugin) + what
+    )
+
+
+def raised(plugin: str, point: str, error: Exception) -> PluginFailed:
+    """Turns what a plugin raised into its failure; the traceback is logged once per place."""
+    if isinstance(error, PluginFailed):
+        return error
+    frames = traceback.extract_tb(error.__traceback__)
+    last = frames[-1] if frames else None
+    place = f"{last.filename}:{last.lineno}" if last else ""
+    if (plugin, point, place) not in _logged:
+        _logged.add((plugin, point, place))
+        log.error("plugin %s failed at %s", plugin, point, exc_info=error)
+    if isinstance(error, ScopeError):
+        return failed(plugin, point, f"plugin {plugin} {error}")
+    text = str(error)
+    return failed(plugin, point, f"{type(error).__name__}: {text}" if text else type(error).__name__)
+
+
+def call(plugin: str, point: str, method: Callable[..., Any], *arguments: Any) -> Any:
+    """Calls a plugin's method; what it raises becomes its failure."""
+    try:
+        return method(*arguments)
+    except Exception as error:
+        raise raised(plugin, point, error) from error
+
+
+def status(plugin: str, point: str, answer: Any, codes: Collection[Code] | None = None) -> Status | None:
+    """A checked status: None for success, PluginFailed for an error or for what is no status at all."""
+    if answer is None:
+        return None
+    if not isinstance(answer, Status):
+        raise failed(plugin, point, f"returned {answer!r}, which is neither a Status nor None")
+    if answer.code is Code.SUCCESS:
+        return None
+    if answer.code is Code.ERROR or (codes is not None and answer.code not in codes):
+        what = answer.message or answer.code.name.capitalize()
+        raise failed(
+            plugin, point, what if answer.code is Code.ERROR else f"returned {answer.code.name}: {what}"
+        )
+    return answer.by(plugin)
+
+
+def score(plugin: str, answer: Any, *, raw: bool) -> int:
+    """A checked score: an integer, within 0..100 unless it is still to be normalised."""
+    if type(answer) is not int:
+        try:
+            answer = index(answer)
+        except TypeError:
+            raise failed(plugin, "score", f"returned {answer!r}, which is not an integer") from None
+    if not raw and not 0 <= answer <= MAX_SCORE:
+        raise out_of_range(plugin, answer)
+    return int(answer)
+
+
+def out_of_range(plugin: str, value: int) -> PluginFailed:
+    return PluginFailed(
+        plugin,
+        "score",
+        f'plugin "{plugin}" returns an invalid score {value}, '
+        f"it should in the range of [0, {MAX_SCORE}] after normalizing",
+    )

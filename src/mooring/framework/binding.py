@@ -1,0 +1,68 @@
+"""The binding cycle: pre-bind, one merged write, bind, post-bind. Run by whoever performs decisions.
+
+It may await, so it never decides: whatever goes wrong comes back to the engine as `BindFailed`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from typing import Any
+
+from mooring.errors import MooringError
+from mooring.framework import answers
+from mooring.framework.cycle import Cycle
+from mooring.framework.handle import Api
+from mooring.framework.profile import Hook, Profile
+from mooring.framework.status import Code, Status
+from mooring.model.objects import Pod
+
+
+class BindingFailed(MooringError):
+    """The pod could not be bound; the message says which plugin says so."""
+
+
+async def run_binding(
+    profile: Profile, cycle: Cycle, pod: Pod, node_name: str, patch: dict[str, Any], api: Api
+) -> None:
+    """Binds a pod for good, or raises BindingFailed."""
+    for hook in profile.at("pre_bind"):
+        status = await _ask(hook, "pre_bind", cycle, pod, node_name)
+        if status is not None and status.code is not Code.SKIP:
+            raise BindingFailed(_text(hook, "pre_bind", status))
+    if patch:
+        try:
+            await api.patch("Pod", pod.key, patch)
+        except Exception as error:
+            raise BindingFailed(f"patching the pod before binding: {error}") from error
+    await _bind(profile.at("bind"), cycle, pod, node_name)
+    for hook in profile.at("post_bind"):
+        try:
+            await _ask(hook, "post_bind", cycle, pod, node_name)
+        except BindingFailed:
+            continue  # the pod is bound: what goes wrong now is logged and changes nothing
+
+
+async def _bind(binders: Iterable[Hook], cycle: Cycle, pod: Pod, node_name: str) -> None:
+    """The first binder that does not skip binds the pod."""
+    for hook in binders:
+        status = await _ask(hook, "bind", cycle, pod, node_name)
+        if status is None:
+            return
+        if status.code is not Code.SKIP:
+            raise BindingFailed(_text(hook, "bind", status))
+    raise BindingFailed("every bind plugin skipped the pod")
+
+
+async def _ask(hook: Hook, point: str, cycle: Cycle, pod: Pod, node_name: str) -> Status | None:
+    try:
+        answer = hook.method(cycle, pod, node_name)
+        if inspect.isawaitable(answer):
+            answer = await answer
+        return answers.status(hook.name, point, answer)
+    except Exception as error:
+        raise BindingFailed(str(answers.raised(hook.name, point, error))) from error
+
+
+def _text(hook: Hook, point: str, status: Status) -> str:
+    return str(answers.failed(hook.name, point, status.message))

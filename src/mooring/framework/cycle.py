@@ -1,0 +1,46 @@
+"""One attempt to place one pod: what plugins share while it lasts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mooring.model.objects import Pod
+
+
+class Cycle:
+    """The state of an attempt. Plugins write to it in one point and read in a later one."""
+
+    __slots__ = ("_state", "now", "pods_to_activate", "profile", "skip_filter", "skip_score")
+
+    def __init__(self, profile: str, now: float) -> None:
+        self.profile = profile
+        self.now = now
+        self.skip_filter: frozenset[str] = frozenset()  # plugins that skipped at pre_filter
+        self.skip_score: frozenset[str] = frozenset()  # plugins that skipped at pre_score
+        self.pods_to_activate: list[Pod] = []
+        self._state: dict[str, Any] | None = None
+
+    def write(self, key: str, value: Any) -> None:
+        """Keeps a value for later points. A value with a `clone()` is cloned with the cycle."""
+        if self._state is None:
+            self._state = {}
+        self._state[key] = value
+
+    def read(self, key: str, *default: Any) -> Any:
+        """What was written under a key; KeyError when nothing was and no default is given."""
+        state = self._state or {}
+        if key not in state and default:
+            return default[0]
+        return state[key]
+
+    def activate(self, pod: Pod) -> None:
+        """Asks for a pod to be tried again once this one has its place."""
+        self.pods_to_activate.append(pod)
+
+    def clone(self) -> Cycle:
+        """A copy to try things on."""
+        copy = Cycle(self.profile, self.now)
+        copy.skip_filter, copy.skip_score = self.skip_filter, self.skip_score
+        for key, value in (self._state or {}).items():
+            copy.write(key, value.clone() if hasattr(value, "clone") else value)
+        return copy

@@ -1,0 +1,94 @@
+"""Where plugins are found: entry points of installed packages, a folder of Python files, a reference."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from importlib.metadata import entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from mooring.errors import PolicyError, did_you_mean
+from mooring.framework.plugin import Plugin
+
+GROUP = "mooring.plugins"
+
+
+def installed_plugins() -> list[tuple[type[Plugin], bool]]:
+    """Plugins of installed packages, by their entry points; True marks Mooring's own."""
+    found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    return [
+        (_plugin_class(entry.load(), entry.value), entry.module.startswith("mooring.")) for entry in found
+    ]
+
+
+def plugins_in(folder: Path) -> list[type[Plugin]]:
+    """Every plugin class defined in the `.py` files of a folder, in the order of the files."""
+    if not folder.is_dir():
+        raise PolicyError.at(str(folder), "there is no such folder of policies")
+    files = [file for file in sorted(folder.glob("*.py")) if not file.name.startswith(("_", "test_"))]
+    if not files:
+        raise PolicyError.at(str(folder), "holds no .py file")
+    return [plugin for file in files for plugin in _plugins_of(_run(file), file)]
+
+
+def class_at(reference: str) -> type[Plugin]:
+    """The plugin class a `package.module:Class` names."""
+    module_name, _, class_name = reference.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise PolicyError.at(reference, f"cannot import {module_name}: {error}") from error
+    except Exception as error:
+        raise _broken(error, reference) from error
+    found = getattr(module, class_name, None)
+    if found is None:
+        classes = [name for name, value in vars(module).items() if isinstance(value, type)]
+        raise PolicyError.at(
+            reference, f'module {module_name} has no class "{class_name}".{did_you_mean(class_name, classes)}'
+        )
+    return _plugin_class(found, reference)
+
+
+def _plugin_class(found: object, reference: str) -> type[Plugin]:
+    if isinstance(found, type) and issubclass(found, Plugin):
+        return found
+    raise PolicyError.at(reference, "is not a subclass of mooring.Plugin")
+
+
+def _plugins_of(module: ModuleType, file: Path) -> list[type[Plugin]]:
+    mine = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Plugin) and value.__module__ == module.__name__
+    ]
+    if not mine:
+        raise PolicyError.at(f"{file}:1:1", "defines no subclass of mooring.Plugin")
+    return mine
+
+
+def _run(file: Path) -> ModuleType:
+    """Runs a policy file as a module of its own."""
+    name = f"mooring_policies.{file.stem}"
+    spec = spec_from_file_location(name, file)
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and pickling look a class's module up here
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise _broken(error, str(file)) from error
+    return module
+
+
+def _broken(error: Exception, where: str) -> PolicyError:
+    """The place in the policy's own code at which importing it failed."""
+    if isinstance(error, SyntaxError):
+        return PolicyError.at(
+            f"{error.filename or where}:{error.lineno or 1}:{error.offset or 1}", f"{error.msg}"
+        )
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == where]
+    line = frames[-1].lineno if frames else 1
+    return PolicyError.at(f"{where}:{line}:1", f"cannot be imported: {type(error).__name__}: {error}")

@@ -1,0 +1,197 @@
+"""The two forms of `filter` and `score`: one node at a time, and over columns. Either makes the other.
+
+A plugin writes whichever it likes. Asked for many nodes, a per-node form is called in a loop; asked
+for one, a vector form is called with one row. What comes back is checked on the way.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from mooring.cluster.cluster import Cluster
+from mooring.cluster.columns import Bools, NodeColumns, StaticColumns
+from mooring.cluster.nodes import Ints, NodeTable
+from mooring.cluster.view import ClusterView, StaticNode
+from mooring.framework import answers
+from mooring.framework.answers import FILTER_CODES, Mask
+from mooring.framework.cycle import Cycle
+from mooring.framework.inspection import signs_itself
+from mooring.framework.normalize import MAX_SCORE, Normalizer
+from mooring.framework.plugin import Plugin
+from mooring.framework.podshape import PodShape
+from mooring.framework.scope import Scope
+from mooring.framework.status import Status, unschedulable
+from mooring.model.objects import Pod
+
+VECTOR_ONLY = unschedulable("node(s) were rejected")
+
+
+class Form:
+    """What filter and score have in common: which node and pod the plugin is shown."""
+
+    def __init__(self, plugin: Plugin, one: Any, many: Any) -> None:
+        self.plugin = plugin
+        self.name = plugin.name
+        self.scope = plugin.scope
+        self.one_method = one
+        self.many_method = many
+        self.hides_identity = plugin.scope.kept and not signs_itself(type(plugin))
+
+    def shown(self, pod: Pod) -> Any:
+        """The pod as this plugin may see it."""
+        return PodShape(pod) if self.hides_identity else pod
+
+    def view(self, nodes: NodeTable, view: StaticNode) -> StaticNode:
+        """The node as this plugin may see it."""
+        return StaticNode(nodes, view._pods, view.row) if self.scope is Scope.STATIC else view
+
+    def columns(self, table: NodeTable, cluster: ClusterView, rows: Any = None) -> StaticColumns:
+        if self.scope is Scope.STATIC:
+            return StaticColumns(table, cluster.view, rows)
+        return NodeColumns(table, cluster.view, rows)
+
+
+class Filter(Form):
+    """A plugin's filter, in both forms."""
+
+    @classmethod
+    def of(cls, plugin: Plugin) -> Filter | None:
+        one, many = getattr(plugin, "filter", None), getattr(plugin, "filter_nodes", None)
+        return cls(plugin, one, many) if one or many else None
+
+    def one(
+        self, cycle: Cycle, pod: Any, node: StaticNode, table: NodeTable, cluster: ClusterView
+    ) -> Status | None:
+        """The status of one node: None when it passes."""
+        if self.one_method is not None:
+            answer = answers.call(self.name, "filter", self.one_method, cycle, pod, node)
+            return answers.status(self.name, "filter", answer, FILTER_CODES)
+        mask = self._asked(cycle, pod, self.columns(table, cluster, np.array([node.row], np.intp)))
+        return None if mask.ok[0] else mask.status.by(self.name)
+
+    def many(self, cycle: Cycle, pod: Any, columns: StaticColumns, among: Bools, table: NodeTable) -> Bools:
+        """Which of the nodes `among` pass."""
+        if self.many_method is not None:
+            return np.asarray(self._asked(cycle, pod, columns).ok & among)
+        passed = np.zeros(len(columns), np.bool_)
+        for index in np.flatnonzero(among).tolist():
+            node = self.view(table, columns.view(index))
+            answer = answers.call(self.name, "filter", self.one_method, cycle, pod, node)
+            passed[index] = answers.status(self.name, "filter", answer, FILTER_CODES) is None
+        return passed
+
+    def _asked(self, cycle: Cycle, pod: Any, columns: StaticColumns) -> Mask:
+        answer = answers.call(self.name, "filter", self.many_method, cycle, pod, columns)
+        mask = answer if isinstance(answer, Mask) else Mask(answer, VECTOR_ONLY)
+        ok = mask.ok
+        if not (isinstance(ok, np.ndarray) and ok.dtype == np.bool_ and ok.shape == (len(columns),)):
+            raise answers.failed(
+                self.name, "filter", f"filter_nodes returned {_kind(ok)}, not {len(columns)} booleans"
+            )
+        return mask
+
+    def rehearse(self, cycle: Cycle, pod: Pod, cluster: Cluster) -> None:
+        """Both forms on every node of a small cluster; they must agree."""
+        view = ClusterView(cluster.nodes, cluster.pods)
+        shown = self.shown(pod)
+        columns = self.columns(cluster.nodes, view)
+        passed = self.many(cycle, shown, columns, columns.alive, cluster.nodes)
+        for node in view.nodes:
+            status = self.one(cycle, shown, self.view(cluster.nodes, node), cluster.nodes, view)
+            if passed[node.row] != (status is None):
+                raise answers.failed(
+                    self.name, "filter_nodes", f"filter and filter_nodes disagree on node {node.name}"
+                )
+
+
+class Scorer(Form):
+    """A plugin's score, in both forms, with its normaliser."""
+
+    def __init__(self, plugin: Plugin, one: Any, many: Any) -> None:
+        super().__init__(plugin, one, many)
+        self.normalize = _normalizer(plugin)
+
+    @classmethod
+    def of(cls, plugin: Plugin) -> Scorer | None:
+        one, many = getattr(plugin, "score", None), getattr(plugin, "score_nodes", None)
+        return cls(plugin, one, many) if one or many else None
+
+    @property
+    def raw(self) -> bool:
+        """Whether scores are still to be normalised."""
+        return self.normalize is not None
+
+    def one(self, cycle: Cycle, pod: Any, node: StaticNode, table: NodeTable, cluster: ClusterView) -> int:
+        if self.one_method is not None:
+            answer = answers.call(self.name, "score", self.one_method, cycle, pod, node)
+            return answers.score(self.name, answer, raw=self.raw)
+        return int(self._asked(cycle, pod, self.columns(table, cluster, np.array([node.row], np.intp)))[0])
+
+    def many(self, cycle: Cycle, pod: Any, columns: StaticColumns, among: Bools, table: NodeTable) -> Ints:
+        """Scores of the nodes `among`; whatever stands for the others means nothing."""
+        if self.many_method is not None:
+            return self._asked(cycle, pod, columns, among)
+        scores = np.zeros(len(columns), np.int64)
+        for index in np.flatnonzero(among).tolist():
+            node = self.view(table, columns.view(index))
+            answer = answers.call(self.name, "score", self.one_method, cycle, pod, node)
+            scores[index] = answers.score(self.name, answer, raw=self.raw)
+        return scores
+
+    def normalized(self, values: list[int]) -> list[int]:
+        """Distinct raw values to final scores, in the same order."""
+        assert self.normalize is not None
+        answer = answers.call(self.name, "normalize", self.normalize, values)
+        if not hasattr(answer, "__len__") or len(answer) != len(values):
+            raise answers.failed(self.name, "normalize", f"returned {answer!r} for {len(values)} values")
+        return [answers.score(self.name, value, raw=False) for value in answer]
+
+    def _asked(self, cycle: Cycle, pod: Any, columns: StaticColumns, among: Bools | None = None) -> Ints:
+        scores = answers.call(self.name, "score", self.many_method, cycle, pod, columns)
+        good = (
+            isinstance(scores, np.ndarray) and scores.dtype.kind in "iu" and scores.shape == (len(columns),)
+        )
+        if not good:
+            raise answers.failed(
+                self.name, "score", f"score_nodes returned {_kind(scores)}, not {len(columns)} integers"
+            )
+        if not self.raw:
+            asked = scores if among is None else scores[among]
+            for value in (asked.min(), asked.max()) if len(asked) else ():
+                if not 0 <= value <= MAX_SCORE:
+                    raise answers.out_of_range(self.name, int(value))
+        return np.asarray(scores, np.int64)
+
+    def rehearse(self, cycle: Cycle, pod: Pod, cluster: Cluster) -> None:
+        """Both forms on every node of a small cluster; they must agree, and normalise into 0..100."""
+        view = ClusterView(cluster.nodes, cluster.pods)
+        shown = self.shown(pod)
+        columns = self.columns(cluster.nodes, view)
+        scores = self.many(cycle, shown, columns, columns.alive, cluster.nodes)
+        for node in view.nodes:
+            if scores[node.row] != self.one(
+                cycle, shown, self.view(cluster.nodes, node), cluster.nodes, view
+            ):
+                raise answers.failed(
+                    self.name, "score_nodes", f"score and score_nodes disagree on node {node.name}"
+                )
+        if self.raw:
+            self.normalized(sorted({int(scores[node.row]) for node in view.nodes}))
+
+
+def _normalizer(plugin: Plugin) -> Normalizer | None:
+    """A plugin's `normalize`: a method, or a plain function of the values kept as a class attribute."""
+    found = inspect.getattr_static(plugin, "normalize", None)
+    if inspect.isfunction(found) and len(inspect.signature(found).parameters) == 1:
+        return found
+    normalizer: Normalizer | None = getattr(plugin, "normalize", None)
+    return normalizer
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} of shape {value.shape}"
+    return repr(value)

@@ -1,0 +1,103 @@
+"""What a plugin can ask of the scheduler around it."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+from mooring.cluster.images import Images
+from mooring.cluster.labelsets import LabelTest
+from mooring.cluster.view import ClusterView, NodeView
+from mooring.config.feature_gates import FeatureGates
+from mooring.framework.cycle import Cycle
+from mooring.framework.status import Status
+from mooring.model.objects import Object, Pod
+
+
+class Api(Protocol):
+    """The API server as binding plugins see it. Every call may fail with an exception of its words."""
+
+    async def bind(self, pod: Pod, node_name: str) -> None: ...
+
+    async def patch(self, kind: str, key: str, patch: dict[str, Any]) -> None: ...
+
+    async def get(self, kind: str, key: str) -> Any: ...
+
+
+class WaitingPod(Protocol):
+    """A pod that holds its place and waits at permit."""
+
+    @property
+    def pod(self) -> Pod: ...
+
+    @property
+    def node_name(self) -> str: ...
+
+    @property
+    def pending_plugins(self) -> tuple[str, ...]: ...
+
+    def allow(self, plugin: str) -> None:
+        """This plugin no longer holds the pod back; it is bound when no other does."""
+
+    def reject(self, plugin: str, message: str) -> None:
+        """The pod gives its place back and is unschedulable for this reason."""
+
+
+class Lister(Protocol):
+    """Objects of one kind, as last heard of."""
+
+    def get(self, key: str) -> Object | None: ...
+
+    def __iter__(self) -> Iterator[Object]: ...
+
+
+class Handle(ABC):
+    """Given to each plugin when it is made; lives as long as its profile."""
+
+    api: Api | None = None  # present in the binding cycle only
+    profile: str
+    gates: FeatureGates
+    random: random.Random  # the engine's seeded source
+
+    @property
+    @abstractmethod
+    def cluster(self) -> ClusterView:
+        """All nodes and placed pods. Refused while a kept answer (scope STATIC or ROW) is worked out."""
+
+    @property
+    @abstractmethod
+    def images(self) -> Images:
+        """Container images on nodes. A plugin that keeps answers about them has their version as its own."""
+
+    @property
+    @abstractmethod
+    def waiting_pods(self) -> Mapping[str, WaitingPod]:
+        """Pods waiting at permit, by uid."""
+
+    @abstractmethod
+    def activate(self, pods: Iterable[Pod]) -> None:
+        """Has waiting pods tried again now."""
+
+    @abstractmethod
+    def lister(self, kind: str) -> Lister:
+        """Objects of a kind other than Pod and Node."""
+
+    @abstractmethod
+    def invalidate(self) -> None:
+        """Kept answers of this plugin are no longer right: something outside node and pod changed."""
+
+    @abstractmethod
+    def nominated(self, node_name: str) -> list[Pod]:
+        """Pods that are nominated to run on a node and not there yet."""
+
+    @abstractmethod
+    def register_selector(self, key: object, test: LabelTest) -> int:
+        """Makes pods that differ in matching a selector differ for placement. Returns its id."""
+
+    @abstractmethod
+    def restore_reservations(
+        self, cycle: Cycle, pod: Pod, matched: Iterable[Any], unmatched: Iterable[Any], node: NodeView
+    ) -> dict[str, Any] | Status:
+        """Asks each plugin what it can reuse of reservations on a node: {plugin name: its answer}."""

@@ -1,0 +1,100 @@
+"""Looks a plugin class over before it is used: every mistake that can be seen without running it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+from mooring.errors import Mistake, PolicyError, did_you_mean
+from mooring.framework.plugin import Plugin, PluginArgs
+from mooring.framework.points import POINTS, Point
+from mooring.framework.scope import Scope
+
+
+def implemented_points(plugin: type[Plugin]) -> list[str]:
+    """The extension points a class has methods for."""
+    return [name for name in POINTS if callable(getattr(plugin, name, None))]
+
+
+def signs_itself(plugin: type[Plugin]) -> bool:
+    """Whether the class says what it reads of a pod."""
+    return plugin.sign is not Plugin.sign
+
+
+def check_plugin(plugin: type[Plugin]) -> None:
+    """Raises PolicyError with every mistake found."""
+    mistakes = [
+        Mistake(place_of(plugin, name), f"{plugin.__name__}{what}") for name, what in _mistakes(plugin)
+    ]
+    if mistakes:
+        raise PolicyError(mistakes)
+
+
+def place_of(plugin: type[Plugin], attribute: str = "") -> str:
+    """Where a class, or a method of it, is written: `file:line:column`."""
+    target: Any = getattr(plugin, attribute, None) if attribute else plugin
+    if not inspect.isroutine(target):
+        target = plugin
+    try:
+        file = inspect.getsourcefile(target) or ""
+        lines, line = inspect.getsourcelines(target)
+    except (OSError, TypeError):
+        return f"{plugin.__module__}.{plugin.__qualname__}"
+    return f"{file}:{line}:{len(lines[0]) - len(lines[0].lstrip()) + 1}"
+
+
+def _mistakes(plugin: type[Plugin]) -> Iterator[tuple[str, str]]:
+    if not isinstance(plugin.scope, Scope):
+        yield "", f".scope is {plugin.scope!r}: it must be one of Scope.STATIC, ROW, DOMAIN or CLUSTER"
+    if not (isinstance(plugin.Args, type) and issubclass(plugin.Args, PluginArgs)):
+        yield "", ".Args must be a subclass of PluginArgs"
+    found = implemented_points(plugin)
+    if not found:
+        yield "", " implements no extension point"
+    for name in found:
+        for what in _signature_mistakes(plugin, POINTS[name]):
+            yield name, f".{name}{what}"
+    yield from _misspelt(plugin)
+    if "unreserve" in found and "reserve" not in found:
+        yield "unreserve", " has unreserve but no reserve"
+    if "normalize" in found and not {"score", "score_nodes"} & set(found):
+        yield "normalize", " has normalize but no score"
+
+
+def _signature_mistakes(plugin: type[Plugin], point: Point) -> Iterator[str]:
+    method = inspect.getattr_static(plugin, point.name)
+    static = isinstance(method, staticmethod)
+    function = method.__func__ if isinstance(method, (staticmethod, classmethod)) else method
+    if not inspect.isfunction(function):
+        return  # a normaliser given as an attribute, say: nothing to look at
+    awaits = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+    if awaits and not point.may_await:
+        yield " is async, but it decides, and deciding never awaits: only pre_bind, bind and post_bind may"
+    parameters = list(inspect.signature(function).parameters.values())
+    if not static:
+        parameters = parameters[1:]
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+        return
+    names = tuple(p.name for p in parameters if p.default is p.empty)
+    if point.name == "normalize" and not names:
+        return  # a plain function of the values, kept as a class attribute
+    if len(names) != len(point.parameters):
+        yield f" takes ({', '.join(names)}); it is called with ({', '.join(point.parameters)})"
+
+
+def _misspelt(plugin: type[Plugin]) -> Iterator[tuple[str, str]]:
+    """Methods that look like an extension point and are none."""
+    for name, value in vars(plugin).items():
+        if name.startswith("_") or not inspect.isfunction(value) or hasattr(Plugin, name) or name in POINTS:
+            continue
+        plain = name.replace("_", "").lower()
+        same = [point for point in POINTS if point.replace("_", "") == plain]
+        if same:
+            yield name, f'.{name} is no extension point. Did you mean "{same[0]}"?'
+        elif _takes_a_cycle(value) and (near := did_you_mean(name, list(POINTS))):
+            yield name, f".{name} is no extension point.{near}"
+
+
+def _takes_a_cycle(function: Any) -> bool:
+    return "cycle" in inspect.signature(function).parameters

@@ -1,0 +1,73 @@
+"""The one base class of every plugin, built in or yours.
+
+A plugin implements the points it needs, by name (`points.POINTS`), and nothing else. The framework
+finds them by looking; a method that is not there costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+
+from mooring.framework.scope import Scope
+
+if TYPE_CHECKING:
+    from mooring.framework.handle import Handle
+    from mooring.model.objects import Pod
+
+
+class PluginArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """Arguments a configuration may give a plugin. Raise ValueError in `__post_init__` to refuse."""
+
+
+class Default:
+    """The signature of a plugin that does not say what it reads of a pod: all but its identity."""
+
+    def __repr__(self) -> str:
+        return "WHOLE_POD"
+
+
+WHOLE_POD = Default()
+
+
+class Plugin:
+    """Base of all plugins.
+
+    name     the plugin's name in configurations and messages; the class name when not given
+    scope    what its answers about a node depend on (default: anything, so nothing is kept)
+    Args     its arguments, when it takes any
+    version  moves when answers change for a reason outside node and pod: kept answers are then stale
+    """
+
+    name: ClassVar[str] = ""
+    scope: ClassVar[Scope] = Scope.CLUSTER
+    Args: ClassVar[type[PluginArgs]] = PluginArgs
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" not in vars(cls):
+            cls.name = cls.__name__
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        self.args = args
+        self.handle = handle
+
+    @property
+    def version(self) -> Hashable:
+        return 0
+
+    def sign(self, pod: Pod) -> Hashable:
+        """What this plugin reads of a pod: pods of equal signature get equal answers.
+
+        None means the plugin has nothing to say about the pod: its filter and score are skipped.
+        UNSIGNABLE means no other pod is like this one.
+        """
+        return WHOLE_POD
+
+
+def reads_spec_only(method: Any) -> Any:
+    """Marks a `sign` that reads nothing but `pod.spec`: it is then asked once per distinct spec."""
+    method.reads_spec_only = True
+    return method

@@ -1,0 +1,72 @@
+"""A profile: the plugins of one scheduler name, made and sorted by the points they serve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from mooring.config.profiles import ProfilePlan
+from mooring.errors import ConfigError
+from mooring.framework.forms import Filter, Scorer
+from mooring.framework.handle import Handle
+from mooring.framework.plugin import Plugin
+from mooring.framework.points import POINTS
+from mooring.framework.registry import Registry
+
+EXTENSIONS_OF = {"normalize", "sort_key", "less", "events"}  # asked for by name, never run as a list
+
+
+class Hook(NamedTuple):
+    """One plugin's method at a point."""
+
+    name: str
+    method: Callable[..., Any]
+    plugin: Plugin
+
+
+class Profile:
+    """Plugin instances by point, ready to run."""
+
+    def __init__(self, plan: ProfilePlan, plugins: dict[str, Plugin]) -> None:
+        self.name = plan.scheduler_name
+        self.plan = plan
+        self.plugins = plugins
+        self._at = {point: self._enabled(point) for point in POINTS if point not in EXTENSIONS_OF}
+        self.filters = [form for plugin in self._at_config("filter") if (form := Filter.of(plugin))]
+        weights = {use.name: use.weight for use in plan.points.get("score", ())}
+        scorers = (Scorer.of(plugin) for plugin in self._at_config("score"))
+        self.scorers = [(scorer, weights[scorer.name]) for scorer in scorers if scorer]
+        scoring = {form.name for form, _ in self.scorers}
+        self.evaluating = scoring | {form.name for form in self.filters}  # plugins that look at nodes
+        self.queue_sort = self._at_config("queueSort")[0]
+
+    def at(self, point: str) -> list[Hook]:
+        """What runs at a point, in the configured order."""
+        return self._at[point]
+
+    def _at_config(self, config: str) -> list[Plugin]:
+        return [self.plugins[use.name] for use in self.plan.points.get(config, ())]
+
+    def _enabled(self, point: str) -> list[Hook]:
+        config = POINTS[point].config
+        candidates = self._at_config(config) if config else list(self.plugins.values())
+        methods = ((plugin, getattr(plugin, point, None)) for plugin in candidates)
+        return [Hook(plugin.name, method, plugin) for plugin, method in methods if callable(method)]
+
+
+def make_profile(
+    plan: ProfilePlan, registry: Registry, handle_for: Callable[[type[Plugin]], Handle]
+) -> Profile:
+    """Makes each plugin of a plan once, however many points it serves."""
+    names = plan.plugin_names()
+    tie_breaker = () if plan.ties in ("Random", "First") or plan.ties in names else (plan.ties,)
+    plugins = {}
+    for name in (*names, *tie_breaker):
+        plugin = registry.get(name)
+        try:
+            plugins[name] = plugin(plan.args.get(name) or plugin.Args(), handle_for(plugin))
+        except Exception as error:
+            raise ConfigError.at(
+                "", f'initializing plugin "{name}": {type(error).__name__}: {error}'
+            ) from error
+    return Profile(plan, plugins)

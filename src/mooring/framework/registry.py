@@ -1,0 +1,63 @@
+"""The plugins that are known by name, and where each came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from mooring.config.catalogue import PluginUse
+from mooring.errors import PolicyError
+from mooring.framework.discovery import class_at
+from mooring.framework.inspection import check_plugin, implemented_points, place_of
+from mooring.framework.plugin import Plugin, PluginArgs
+from mooring.framework.points import POINTS
+from mooring.framework.rehearsal import rehearse
+
+
+class Registry:
+    """Plugin classes by name. Serves the configuration as its catalogue."""
+
+    def __init__(self, defaults: Sequence[PluginUse] = ()) -> None:
+        self._classes: dict[str, type[Plugin]] = {}
+        self._trusted: set[str] = set()
+        self._defaults = tuple(defaults)
+
+    def add(self, plugin: type[Plugin], *, trusted: bool = False) -> str:
+        """Registers a class after looking it over. A trusted one (built in) is not rehearsed."""
+        check_plugin(plugin)
+        known = self._classes.get(plugin.name)
+        if known is not None and known is not plugin:
+            raise PolicyError.at(
+                place_of(plugin),
+                f'there is already a plugin named "{plugin.name}" ({known.__module__}): '
+                "give this one another `name`",
+            )
+        if not trusted:
+            rehearse(plugin)
+        self._classes[plugin.name] = plugin
+        return plugin.name
+
+    def get(self, name: str) -> type[Plugin]:
+        return self._classes[name]
+
+    # the catalogue a configuration is checked against
+
+    def names(self) -> Sequence[str]:
+        return sorted(self._classes)
+
+    def points(self, name: str) -> frozenset[str]:
+        """kube-scheduler's names of the points at which a plugin can be enabled."""
+        found = implemented_points(self._classes[name])
+        return frozenset(POINTS[point].config for point in found if POINTS[point].config)
+
+    def args_type(self, name: str) -> type[msgspec.Struct] | None:
+        args = self._classes[name].Args
+        return None if args is PluginArgs else args
+
+    def default_multi_point(self) -> Sequence[PluginUse]:
+        return [use for use in self._defaults if use.name in self._classes]
+
+    def load(self, reference: str) -> str:
+        """Registers `package.module:Class` and returns its plugin name."""
+        return self.add(class_at(reference))

@@ -1,0 +1,167 @@
+"""Tries a plugin on a tiny cluster before it is let near a real one.
+
+Two nodes and two pods, one bare and one with a bit of everything. What would fail on the first real
+pod (an exception, an answer of the wrong kind, a score above 100, forms that disagree) fails here.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from mooring.cluster.cluster import Cluster
+from mooring.cluster.images import Images
+from mooring.cluster.labelsets import LabelTest
+from mooring.cluster.view import ClusterView, NodeView
+from mooring.config.feature_gates import FeatureGates
+from mooring.errors import Mistake, PluginFailed, PolicyError
+from mooring.framework import answers
+from mooring.framework.cycle import Cycle
+from mooring.framework.forms import Filter, Scorer
+from mooring.framework.handle import Handle, Lister, WaitingPod
+from mooring.framework.inspection import place_of
+from mooring.framework.plugin import Plugin
+from mooring.framework.status import Status
+from mooring.model.objects import (
+    Container,
+    Node,
+    NodeSpec,
+    NodeStatus,
+    Object,
+    ObjectMeta,
+    Pod,
+    PodSpec,
+    ResourceRequirements,
+    Resources,
+    Taint,
+    Toleration,
+)
+
+
+class Nothing:
+    """A lister that has heard of no object."""
+
+    def get(self, key: str) -> Object | None:
+        return None
+
+    def __iter__(self) -> Iterator[Object]:
+        return iter(())
+
+
+class StageHandle(Handle):
+    """A scheduler with a cluster and nothing going on in it."""
+
+    def __init__(self, cluster: Cluster, gates: FeatureGates | None = None) -> None:
+        self.profile = "rehearsal"
+        self.gates = gates or FeatureGates()
+        self.random = random.Random(0)
+        self._view = ClusterView(cluster.nodes, cluster.pods)
+        self._cluster = cluster
+
+    @property
+    def cluster(self) -> ClusterView:
+        return self._view
+
+    @property
+    def images(self) -> Images:
+        return self._cluster.nodes.images
+
+    @property
+    def waiting_pods(self) -> Mapping[str, WaitingPod]:
+        return {}
+
+    def activate(self, pods: Iterable[Pod]) -> None:
+        return None
+
+    def lister(self, kind: str) -> Lister:
+        return Nothing()
+
+    def invalidate(self) -> None:
+        return None
+
+    def nominated(self, node_name: str) -> list[Pod]:
+        return []
+
+    def register_selector(self, key: object, test: LabelTest) -> int:
+        return self._cluster.labelsets.register(key, test)
+
+    def restore_reservations(
+        self, cycle: Cycle, pod: Pod, matched: Iterable[Any], unmatched: Iterable[Any], node: NodeView
+    ) -> dict[str, Any] | Status:
+        return {}
+
+
+def rehearse(plugin: type[Plugin]) -> None:
+    """Raises PolicyError with what went wrong, at the place of the method that did it."""
+    try:
+        args = plugin.Args()
+    except (TypeError, ValueError):
+        return  # has arguments that must be given: only a configuration can make one
+    try:
+        _play(plugin(args, StageHandle(cluster := _stage())), cluster)
+    except PluginFailed as failure:
+        raise PolicyError(
+            [Mistake(place_of(plugin, failure.point), f"{plugin.__name__}: {failure}")]
+        ) from failure
+    except Exception as failure:
+        what = f"{plugin.__name__} cannot be made: {type(failure).__name__}: {failure}"
+        raise PolicyError([Mistake(place_of(plugin, "__init__"), what)]) from failure
+
+
+def _play(plugin: Plugin, cluster: Cluster) -> None:
+    for pod in _pods():
+        cycle = Cycle("rehearsal", 0.0)
+        pre_filter = getattr(plugin, "pre_filter", None)
+        if pre_filter is not None:
+            answer = answers.call(plugin.name, "pre_filter", pre_filter, cycle, pod)
+            if isinstance(answer, Status):
+                continue  # it skips or rejects the pod: the rest would not run
+        sign = answers.call(plugin.name, "sign", plugin.sign, pod)
+        answers.call(plugin.name, "sign", hash, sign)
+        if sign is None:
+            continue
+        if filter_form := Filter.of(plugin):
+            filter_form.rehearse(cycle, pod, cluster)
+        if (scorer := Scorer.of(plugin)) and not _skips_score(plugin, cycle, pod, cluster):
+            scorer.rehearse(cycle, pod, cluster)
+
+
+def _skips_score(plugin: Plugin, cycle: Cycle, pod: Pod, cluster: Cluster) -> bool:
+    pre_score = getattr(plugin, "pre_score", None)
+    if pre_score is None:
+        return False
+    nodes = () if plugin.scope.kept else ClusterView(cluster.nodes, cluster.pods).nodes
+    return answers.call(plugin.name, "pre_score", pre_score, cycle, pod, nodes) is not None
+
+
+def _stage() -> Cluster:
+    cluster = Cluster()
+    labels = {"kubernetes.io/hostname": "furnished", "topology.kubernetes.io/zone": "a"}
+    allocatable: Resources = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "10Gi", "pods": "110"}
+    furnished = Node(
+        metadata=ObjectMeta(name="furnished", labels=labels, annotations={"note": "x"}),
+        spec=NodeSpec(taints=(Taint(key="k", value="v", effect="PreferNoSchedule"),)),
+        status=NodeStatus(allocatable=allocatable, capacity=allocatable),
+    )
+    with cluster.statement() as statement:
+        statement.put_node(Node(metadata=ObjectMeta(name="bare")))
+        statement.put_node(furnished)
+        statement.take(_pods()[1].on_node("furnished"), "furnished", bound=True)
+    return cluster
+
+
+def _pods() -> tuple[Pod, Pod]:
+    requests = ResourceRequirements(requests={"cpu": "100m", "memory": "64Mi"})
+    spec = PodSpec(
+        containers=(Container(name="main", image="app:1", resources=requests),),
+        tolerations=(Toleration(operator="Exists"),),
+        priority=7,
+    )
+    bare = Pod(metadata=ObjectMeta(name="bare", namespace="default", uid="bare"))
+    meta = ObjectMeta(
+        name="full", namespace="default", uid="full", labels={"app": "a"}, annotations={"b": "c"}
+    )
+    return bare, msgspec.structs.replace(bare, metadata=meta, spec=spec)

@@ -1,0 +1,1 @@
+"""kube-scheduler's plugins, one module or folder each, with its names, reasons and arithmetic."""

@@ -1,0 +1,179 @@
+"""NodeResourcesBalancedAllocation: prefers nodes that the pod makes more evenly used.
+
+A node's balance is 100 when its resources are used in the same proportion, less the further apart they
+are. The score is 75 when the pod leaves the balance as it is, up to 100 when it improves it and down to
+50 when it spoils it. Both forms do the same operations on float64 in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mooring.cluster.columns import Bools, NodeColumns
+from mooring.cluster.nodes import Column, Ints, NodeTable
+from mooring.cluster.view import NodeView
+from mooring.framework.cycle import Cycle
+from mooring.framework.handle import Handle
+from mooring.framework.plugin import Plugin, PluginArgs, reads_spec_only
+from mooring.framework.scope import Scope
+from mooring.framework.status import SKIP, Status
+from mooring.model.objects import Pod, PodSpec
+from mooring.plugins.kept import PerTable
+from mooring.plugins.scored_resources import CPU_AND_MEMORY, ResourceSpec, bypasses
+
+Floats = NDArray[np.float64]
+Ask = tuple[int, Column, Column]  # amount, allocatable, requested
+EXACT = 2**53  # integers below this are floats without rounding
+
+
+class BalancedAllocationArgs(PluginArgs, frozen=True):
+    """`resources` are compared with each other, so none weighs more than another."""
+
+    resources: tuple[ResourceSpec, ...] = CPU_AND_MEMORY
+
+    def __post_init__(self) -> None:
+        names = [resource.name for resource in self.resources]
+        for resource in self.resources:
+            if resource.weight > 1:
+                raise ValueError(f"resource weight of {resource.name} should be 1")
+            if names.count(resource.name) > 1:
+                raise ValueError(f"resource {resource.name} is given twice")
+
+
+class NodeResourcesBalancedAllocation(Plugin):
+    name = "NodeResourcesBalancedAllocation"
+    scope = Scope.ROW
+    Args = BalancedAllocationArgs
+
+    def __init__(self, args: BalancedAllocationArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._names = tuple(resource.name for resource in args.resources or CPU_AND_MEMORY)
+        self._kept = PerTable(self._asks)
+
+    @reads_spec_only
+    def sign(self, pod: Pod) -> Hashable:
+        amounts = self._amounts(pod.spec)
+        return amounts if any(amounts) else None
+
+    def pre_score(self, cycle: Cycle, pod: Pod, nodes: object) -> Status | None:
+        """Pods that ask for nothing would all be drawn to the most even node: they have no say."""
+        return None if any(self._amounts(pod.spec)) else SKIP
+
+    def score(self, cycle: Cycle, pod: Pod, node: NodeView) -> int:
+        kept = self._kept
+        if kept.spec is pod.spec and kept.table is node._nodes:
+            asks = kept.value
+        else:
+            asks = kept.of(pod.spec, node._nodes)
+        row = node.row
+        if len(asks) == 2:
+            (ask1, allocatable1, requested1), (ask2, allocatable2, requested2) = asks
+            has1, has2 = allocatable1.at[row], allocatable2.at[row]
+            if 0 < has1 < EXACT and 0 < has2 < EXACT:
+                used1, used2 = requested1.at[row], requested2.at[row]
+                return score_of_two(used1, used2, ask1, ask2, has1, has2)
+        return _score(asks, row)
+
+    def score_nodes(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> Ints:
+        amounts = [
+            (name, amount)
+            for name, amount in zip(self._names, self._amounts(pod.spec), strict=True)
+            if not bypasses(name, amount)
+        ]
+        used = [(nodes.requested(name), nodes.allocatable(name)) for name, _ in amounts]
+        before = _balances(used, len(nodes))
+        with_pod = [(u + amount, has) for (_, amount), (u, has) in zip(amounts, used, strict=True)]
+        return np.asarray(50 + (50 + _balances(with_pod, len(nodes)) - before) // 2)
+
+    def _amounts(self, spec: PodSpec) -> tuple[int, ...]:
+        request = spec.request
+        return tuple(map(request.amount, self._names))
+
+    def _asks(self, spec: PodSpec, table: NodeTable) -> tuple[Ask, ...]:
+        asks = []
+        for name, amount in zip(self._names, self._amounts(spec), strict=True):
+            if not bypasses(name, amount):
+                columns = table.resources[table.resource(name)]
+                asks.append((amount, columns.allocatable, columns.requested))
+        return tuple(asks)
+
+
+def score_of_two(used1: int, used2: int, ask1: int, ask2: int, has1: int, has2: int) -> int:
+    """`_score` for two resources that a node has both of: nearly every call."""
+    one, two = used1 / has1, used2 / has2
+    apart = (1.0 if one > 1 else one) - (1.0 if two > 1 else two)
+    before = int((1 - (apart if apart > 0 else -apart) / 2) * 100)
+    one, two = (used1 + ask1) / has1, (used2 + ask2) / has2
+    apart = (1.0 if one > 1 else one) - (1.0 if two > 1 else two)
+    return 50 + (50 + int((1 - (apart if apart > 0 else -apart) / 2) * 100) - before) // 2
+
+
+def _score(asks: tuple[Ask, ...], row: int) -> int:
+    rows = [(ask, allocatable.at[row], requested.at[row]) for ask, allocatable, requested in asks]
+    before = _balance([min(1.0, float(used) / float(has)) for _, has, used in rows if has])
+    after = _balance([min(1.0, float(used + ask) / float(has)) for ask, has, used in rows if has])
+    return 50 + (50 + after - before) // 2
+
+
+def _balance(fractions: list[float]) -> int:
+    """How evenly resources are used, 50..100, by the standard deviation of the used fractions."""
+    deviation = 0.0
+    if len(fractions) == 2:
+        deviation = abs((fractions[0] - fractions[1]) / 2)
+    elif len(fractions) > 2:
+        mean = _sum(fractions) / len(fractions)
+        squares = [(fraction - mean) * (fraction - mean) for fraction in fractions]
+        deviation = sqrt(_sum(squares) / len(fractions))
+    return int((1 - deviation) * 100)
+
+
+def _sum(terms: list[float]) -> float:
+    """One after the other: what Python's own `sum` rounds differs between its versions."""
+    total = 0.0
+    for term in terms:
+        total += term
+    return total
+
+
+def _balances(usage: list[tuple[Ints, Ints]], rows: int) -> Ints:
+    """`_balance` of each row; a resource that a node has nothing of does not take part there."""
+    parts = [has > 0 for _, has in usage]
+    fractions = [np.minimum(used / np.maximum(has, 1), 1.0) for used, has in usage]
+    if len(usage) == 2:
+        deviation = np.abs((fractions[0] - fractions[1]) / 2) * (parts[0] & parts[1])
+    else:
+        deviation = _deviation(parts, fractions, rows)
+    return ((1 - deviation) * 100).astype(np.int64)
+
+
+def _deviation(parts: list[Bools], fractions: list[Floats], rows: int) -> Floats:
+    """The standard deviation over the fractions that take part in each row."""
+    taking = [fraction * part for part, fraction in zip(parts, fractions, strict=True)]
+    count = np.maximum(_total(parts, rows), 1.0)
+    mean = _total(taking, rows) / count
+    squares = [(f - mean) * (f - mean) * part for part, f in zip(parts, taking, strict=True)]
+    deviation = np.sqrt(_total(squares, rows) / count)
+    return np.where(count == 2, _half_apart(parts, taking, rows), deviation)
+
+
+def _half_apart(parts: list[Bools], taking: list[Floats], rows: int) -> Floats:
+    """Half the distance between the first two fractions that take part, which is their deviation."""
+    seen, first, second = np.zeros(rows), np.zeros(rows), np.zeros(rows)
+    for part, fraction in zip(parts, taking, strict=True):
+        first = first + fraction * (seen == 0)
+        second = second + fraction * (seen == 1)
+        seen = seen + part
+    return np.abs((first - second) / 2)
+
+
+def _total(terms: Sequence[NDArray[Any]], rows: int) -> Floats:
+    """One after the other, so that roundings are those of `_sum`."""
+    total = np.zeros(rows)
+    for term in terms:
+        total = total + term
+    return total

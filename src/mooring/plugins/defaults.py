@@ -1,0 +1,33 @@
+"""The plugins of a profile that says nothing, in kube-scheduler's order and with its weights.
+
+Gates that are on by default are taken into account; the plugins of those that are off are not here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mooring.config.catalogue import PluginUse
+
+DEFAULT_MULTI_POINT: Final[tuple[PluginUse, ...]] = (
+    PluginUse("SchedulingGates"),
+    PluginUse("PrioritySort"),
+    PluginUse("NodeUnschedulable"),
+    PluginUse("NodeName"),
+    PluginUse("TaintToleration", weight=3),
+    PluginUse("NodeAffinity", weight=2),
+    PluginUse("NodePorts"),
+    PluginUse("NodeResourcesFit"),
+    PluginUse("VolumeRestrictions"),
+    PluginUse("NodeVolumeLimits"),
+    PluginUse("VolumeBinding"),
+    PluginUse("VolumeZone"),
+    PluginUse("PodTopologySpread", weight=2),
+    PluginUse("InterPodAffinity", weight=2),
+    PluginUse("DynamicResources", weight=2),
+    PluginUse("DefaultPreemption"),
+    PluginUse("NodeResourcesBalancedAllocation"),
+    PluginUse("ImageLocality"),
+    PluginUse("DefaultBinder"),
+    PluginUse("NodeDeclaredFeatures"),
+)

@@ -1,0 +1,87 @@
+"""ImageLocality: prefers nodes that hold the pod's images already, larger ones counting more.
+
+An image counts in proportion to the nodes that have it: what one node alone holds must not draw every
+pod to it. So one node's answer moves with what other nodes hold, and `version` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from mooring.cluster.columns import StaticColumns
+from mooring.cluster.images import Image, Images
+from mooring.cluster.nodes import Ints
+from mooring.cluster.view import StaticNode
+from mooring.framework.cycle import Cycle
+from mooring.framework.handle import Handle
+from mooring.framework.normalize import MAX_SCORE
+from mooring.framework.plugin import Plugin, PluginArgs, reads_spec_only
+from mooring.framework.scope import Scope
+from mooring.model.objects import Pod, PodSpec
+from mooring.plugins.kept import PerSpec
+
+MIB = 2**20
+LEAST = 23 * MIB  # less than this to download is not worth a preference
+MOST_EACH = 1000 * MIB  # per container; beyond this more makes no difference
+
+Wanted = tuple[int, tuple[str, ...]]  # number of containers, names of images
+
+
+class ImageLocality(Plugin):
+    name = "ImageLocality"
+    scope = Scope.STATIC
+
+    def __init__(self, args: PluginArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._wanted = PerSpec(wanted_images)
+
+    @property
+    def version(self) -> Hashable:
+        return self.handle.images.version
+
+    @reads_spec_only
+    def sign(self, pod: Pod) -> Hashable:
+        containers, images = self._wanted.of(pod.spec)
+        return (containers, images) if containers else None
+
+    def score(self, cycle: Cycle, pod: Pod, node: StaticNode) -> int:
+        containers, names = self._wanted.of(pod.spec)
+        images, row = self.handle.images, node.row
+        size = 0
+        for name in names:
+            image = images.find(name)
+            if image is not None and row in image.rows:
+                size += _counts_for(image, images)
+        low, high = LEAST, MOST_EACH * containers
+        return MAX_SCORE * (max(low, min(size, high)) - low) // (high - low) if containers else 0
+
+    def score_nodes(self, cycle: Cycle, pod: Pod, nodes: StaticColumns) -> Ints:
+        containers, names = self._wanted.of(pod.spec)
+        sizes = np.zeros(len(nodes), np.int64)
+        for name in names:
+            image = nodes.images.find(name)
+            if image is not None:
+                sizes += _counts_for(image, nodes.images) * nodes.mask_of(image.rows)
+        if not containers:
+            return np.zeros(len(nodes), np.int64)
+        low, high = LEAST, MOST_EACH * containers
+        return np.asarray(MAX_SCORE * (np.clip(sizes, low, high) - low) // (high - low))
+
+
+def wanted_images(spec: PodSpec) -> Wanted:
+    """Images of all containers and image volumes; volumes do not raise the number of containers."""
+    containers = (*spec.init_containers, *spec.containers)
+    volumes = (volume["image"].get("reference", "") for volume in spec.volumes if volume.get("image"))
+    names = (*(container.image for container in containers), *volumes)
+    return len(containers), tuple(sorted(map(with_tag, names)))
+
+
+def with_tag(image: str) -> str:
+    """An image's name the way nodes report it: `latest` when it names neither tag nor digest."""
+    return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
+
+
+def _counts_for(image: Image, images: Images) -> int:
+    return int(image.size_bytes * (len(image.rows) / images.nodes))

@@ -1,0 +1,62 @@
+"""What a plugin works out of a pod's spec, kept for the specs it meets again.
+
+Equal pods share one spec object, so identity is all that is compared. What is kept may point into the
+columns of one table of nodes; it is then kept for that table only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from mooring.cluster.nodes import NodeTable
+from mooring.model.objects import PodSpec
+
+MOST = 4096  # specs; far above the number of workloads that wait at the same time
+
+T = TypeVar("T")
+
+
+class PerSpec(Generic[T]):
+    """A value per spec."""
+
+    __slots__ = ("_known", "_work_out")
+
+    def __init__(self, work_out: Callable[[PodSpec], T]) -> None:
+        self._work_out = work_out
+        self._known: dict[int, tuple[PodSpec, T]] = {}
+
+    def of(self, spec: PodSpec) -> T:
+        known = self._known.get(id(spec))
+        if known is not None and known[0] is spec:
+            return known[1]
+        if len(self._known) >= MOST:
+            self._known.clear()
+        value = self._work_out(spec)
+        self._known[id(spec)] = (spec, value)
+        return value
+
+
+class PerTable(Generic[T]):
+    """A value per spec, as long as the table of nodes stays the same one.
+
+    The hot loops of plugins look at `spec`, `table` and `value` themselves and call `of` only when
+    they differ from what they hold: a call saved is a tenth of their time.
+    """
+
+    __slots__ = ("_known", "_work_out", "spec", "table", "value")
+
+    value: T
+
+    def __init__(self, work_out: Callable[[PodSpec, NodeTable], T]) -> None:
+        self._work_out = work_out
+        self._known: PerSpec[T] | None = None
+        self.spec: PodSpec | None = None
+        self.table: NodeTable | None = None
+
+    def of(self, spec: PodSpec, table: NodeTable) -> T:
+        if self._known is None or table is not self.table:
+            self._known = PerSpec(lambda spec: self._work_out(spec, table))
+        self.value = self._known.of(spec)
+        self.spec, self.table = spec, table
+        return self.value

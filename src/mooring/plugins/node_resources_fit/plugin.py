@@ -1,0 +1,165 @@
+"""NodeResourcesFit: the filter, the score, and what is kept of a pod for both."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import lru_cache
+
+import msgspec
+
+from mooring.cluster.columns import Bools, NodeColumns
+from mooring.cluster.nodes import Column, Ints, NodeTable
+from mooring.cluster.view import NodeView
+from mooring.framework.answers import failed
+from mooring.framework.cycle import Cycle
+from mooring.framework.events import NODE, POD, Action, Hint, Interest
+from mooring.framework.handle import Handle
+from mooring.framework.plugin import Plugin, reads_spec_only
+from mooring.framework.scope import Scope
+from mooring.framework.status import Status, unresolvable, unschedulable
+from mooring.model.names import is_extended_resource
+from mooring.model.objects import Node, Pod, PodSpec
+from mooring.model.requests import node_allocatable, pod_request
+from mooring.plugins.node_resources_fit.args import FitArgs
+from mooring.plugins.node_resources_fit.hints import grew, room_freed, would_fit
+from mooring.plugins.node_resources_fit.strategies import NO_RESOURCES, Ask, Use, strategy_of
+from mooring.plugins.kept import PerTable
+from mooring.plugins.scored_resources import bypasses, supposed_amount
+
+NAME = "NodeResourcesFit"
+TOO_MANY_PODS = "Too many pods"
+INSUFFICIENT = "Insufficient {}"
+
+Amounts = tuple[tuple[str, int], ...]  # resources by name
+Need = tuple[int, Column, Column, str]  # amount, allocatable, requested, resource
+
+
+class Kept(msgspec.Struct, frozen=True, eq=False):
+    """A pod's requests beside the columns of the resources, for the filter and for the score."""
+
+    needs: tuple[Need, ...]
+    asks: tuple[Ask, ...]
+
+
+class NodeResourcesFit(Plugin):
+    name = NAME
+    scope = Scope.ROW
+    Args = FitArgs
+
+    def __init__(self, args: FitArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._ignored = frozenset(args.ignored_resources)
+        self._ignored_groups = frozenset(args.ignored_resource_groups)
+        self.strategy = strategy_of(args.scoring_strategy)
+        self._kept = PerTable(self._keep)
+
+    @reads_spec_only
+    def sign(self, pod: Pod) -> Hashable:
+        return self._needs(pod.spec), self._supposed(pod.spec)
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> None:
+        """Nothing to prepare; configurations may name the point."""
+
+    def filter(self, cycle: Cycle, pod: Pod, node: NodeView) -> Status | None:
+        kept, table, row = self._kept, node._nodes, node.row
+        if kept.spec is pod.spec and kept.table is table:
+            needs = kept.value.needs
+        else:
+            needs = kept.of(pod.spec, table).needs
+        if table.pods.at[row] >= table.max_pods.at[row]:
+            return _rejection(needs, row, TOO_MANY_PODS)
+        for amount, allocatable, requested, _ in needs:
+            if amount > allocatable.at[row] - requested.at[row]:
+                return _rejection(needs, row)
+        return None
+
+    def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> Bools:
+        fits = nodes.pod_count < nodes.max_pods
+        for name, amount in self._needs(pod.spec):
+            fits &= nodes.free(name) >= amount
+        return fits
+
+    def pre_score(self, cycle: Cycle, pod: Pod, nodes: object) -> None:
+        """Nothing to prepare; configurations may name the point."""
+
+    def score(self, cycle: Cycle, pod: Pod, node: NodeView) -> int:
+        kept = self._kept
+        if kept.spec is pod.spec and kept.table is node._nodes:
+            asks = kept.value.asks
+        else:
+            asks = kept.of(pod.spec, node._nodes).asks
+        return self.strategy.one(asks, node.row)
+
+    def score_nodes(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> Ints:
+        weights = dict(self.strategy.resources)
+        uses = [
+            Use(weights[name], nodes.requested_nonzero(name) + amount, nodes.allocatable(name))
+            for name, amount in self._supposed(pod.spec)
+        ]
+        return self.strategy.many(uses, len(nodes))
+
+    def events(self) -> tuple[Interest, ...]:
+        return (
+            Interest(POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN, self.room_freed),
+            Interest(NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, self.node_grew),
+        )
+
+    def room_freed(self, pod: Pod, old: Pod, new: Pod | None) -> Hint:
+        return Hint.QUEUE if room_freed(pod, self._needs(pod.spec), old, new) else Hint.SKIP
+
+    def node_grew(self, pod: Pod, old: Node | None, new: Node) -> Hint:
+        """The pod would fit on the node if it were empty, and the node is new or larger."""
+        needs, has = self._needs(pod.spec), node_allocatable(new.status.allocatable)
+        if not would_fit(needs, has):
+            return Hint.SKIP
+        larger = old is None or grew(needs, node_allocatable(old.status.allocatable), has)
+        return Hint.QUEUE if larger else Hint.SKIP
+
+    def _needs(self, spec: PodSpec) -> Amounts:
+        """What must be free: everything asked for that is not ignored."""
+        request = spec.request
+        first = (
+            ("cpu", request.cpu_milli),
+            ("memory", request.memory),
+            ("ephemeral-storage", request.ephemeral_storage),
+        )
+        scalars = ((name, amount) for name, amount in request.scalars if not self._ignores(name))
+        return tuple((name, amount) for name, amount in (*first, *scalars) if amount)
+
+    def _ignores(self, name: str) -> bool:
+        if name not in self._ignored and name.partition("/")[0] not in self._ignored_groups:
+            return False
+        return is_extended_resource(name)
+
+    def _supposed(self, spec: PodSpec) -> Amounts:
+        """What the score supposes the pod needs. Requests of the pod as a whole are not read here."""
+        if not self.strategy.resources:
+            raise failed(NAME, "score", NO_RESOURCES)
+        request = spec.request if spec.resources is None else pod_request(spec, pod_level=False)
+        amounts = ((name, supposed_amount(request, name)) for name, _ in self.strategy.resources)
+        return tuple((name, amount) for name, amount in amounts if not bypasses(name, amount))
+
+    def _keep(self, spec: PodSpec, table: NodeTable) -> Kept:
+        weights = dict(self.strategy.resources)
+        used = {"cpu": table.nonzero_cpu_milli, "memory": table.nonzero_memory}
+        needs, asks = [], []
+        for name, amount in self._needs(spec):
+            columns = table.resources[table.resource(name)]
+            needs.append((amount, columns.allocatable, columns.requested, name))
+        for name, amount in self._supposed(spec):
+            columns = table.resources[table.resource(name)]
+            asks.append((weights[name], amount, columns.allocatable, used.get(name, columns.requested)))
+        return Kept(tuple(needs), tuple(asks))
+
+
+def _rejection(needs: tuple[Need, ...], row: int, *reasons: str) -> Status:
+    """Every reason; evicting pods cannot help when the node would be too small even if empty."""
+    short = tuple(need for need in needs if need[0] > need[1].at[row] - need[2].at[row])
+    hopeless = any(amount > allocatable.at[row] for amount, allocatable, _, _ in short)
+    return _status(reasons + tuple([need[3] for need in short]), hopeless)
+
+
+@lru_cache(maxsize=1024)
+def _status(what: tuple[str, ...], hopeless: bool) -> Status:
+    reasons = (word if word == TOO_MANY_PODS else INSUFFICIENT.format(word) for word in what)
+    return (unresolvable if hopeless else unschedulable)(*reasons).by(NAME)

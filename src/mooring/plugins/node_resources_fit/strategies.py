@@ -1,0 +1,161 @@
+"""What a node is worth to a pod, by how much of it would be used: three strategies, in two forms each.
+
+`one` looks at a row through the columns of each resource, `many` at all rows. Per resource a score is
+worked out and truncated, then the scores are weighed. A resource a node has nothing of does not count.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mooring.cluster.nodes import Column, Ints
+from mooring.framework.normalize import MAX_SCORE
+from mooring.plugins.node_resources_fit.args import ScoringStrategy, UtilizationShapePoint
+from mooring.plugins.scored_resources import CPU_AND_MEMORY, MOST_WEIGHT
+
+NO_RESOURCES = "resources not found"
+SHAPE_SCALE = 10  # shapes give scores of 0 to 10
+EXACT = 2**53 // MAX_SCORE  # a hundred times this is a float64 without rounding
+
+Ask = tuple[int, int, Column, Column]  # weight, amount, allocatable, used
+
+
+class Use(NamedTuple):
+    """One resource over rows: what would be used with the pod, and what there is."""
+
+    weight: int
+    used: Ints
+    allocatable: Ints
+
+
+class Strategy(ABC):
+    """One way to score."""
+
+    def __init__(self, resources: Sequence[tuple[str, int]]) -> None:
+        for name, weight in resources:
+            if not 1 <= weight <= MOST_WEIGHT:
+                raise ValueError(f"resource weight of {name} not in valid range (0, {MOST_WEIGHT}]")
+        self.resources = tuple(resources)
+
+    @abstractmethod
+    def one(self, asks: Sequence[Ask], row: int) -> int: ...
+
+    @abstractmethod
+    def many(self, uses: Sequence[Use], rows: int) -> Ints: ...
+
+
+class LeastAllocated(Strategy):
+    """The more is left, the better."""
+
+    def one(self, asks: Sequence[Ask], row: int) -> int:
+        total = weights = 0
+        for weight, amount, allocatable, used in asks:
+            has = allocatable.at[row]
+            if has:
+                weights += weight
+                left = has - used.at[row] - amount
+                if left > 0:
+                    total += left * 100 // has * weight
+        return total // weights if weights else 0
+
+    def many(self, uses: Sequence[Use], rows: int) -> Ints:
+        scores = [percent(np.maximum(use.allocatable - use.used, 0), use.allocatable) for use in uses]
+        return _weighed(scores, uses, rows)
+
+
+class MostAllocated(Strategy):
+    """The less is left, the better."""
+
+    def one(self, asks: Sequence[Ask], row: int) -> int:
+        total = weights = 0
+        for weight, amount, allocatable, used in asks:
+            has = allocatable.at[row]
+            if has:
+                weights += weight
+                taken = used.at[row] + amount
+                total += (taken * 100 // has if taken < has else 100) * weight
+        return total // weights if weights else 0
+
+    def many(self, uses: Sequence[Use], rows: int) -> Ints:
+        scores = [percent(np.minimum(use.used, use.allocatable), use.allocatable) for use in uses]
+        return _weighed(scores, uses, rows)
+
+
+class RequestedToCapacityRatio(Strategy):
+    """Utilization is worth what a shape says. Resources worth nothing do not count at all."""
+
+    def __init__(self, resources: Sequence[tuple[str, int]], shape: Sequence[UtilizationShapePoint]) -> None:
+        super().__init__(resources)
+        points = [(point.utilization, point.score * SHAPE_SCALE) for point in shape]
+        self._worth = [piecewise(points, utilization) for utilization in range(101)]
+        self._worths = np.array(self._worth, np.int64)
+
+    def one(self, asks: Sequence[Ask], row: int) -> int:
+        total = weights = 0
+        for weight, amount, allocatable, used in asks:
+            has = allocatable.at[row]
+            if has:
+                taken = used.at[row] + amount
+                worth = self._worth[taken * 100 // has if taken < has else 100]
+                if worth > 0:
+                    total += worth * weight
+                    weights += weight
+        return (2 * total + weights) // (2 * weights) if weights else 0
+
+    def many(self, uses: Sequence[Use], rows: int) -> Ints:
+        total, weights = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+        for weight, used, allocatable in uses:
+            worth = self._worths[percent(np.minimum(used, allocatable), allocatable)]
+            counts = (worth > 0) & (allocatable > 0)
+            total += worth * counts * weight
+            weights += counts * weight
+        # Rounded to the nearest, halves up.
+        return np.asarray((2 * total + weights) // np.maximum(2 * weights, 1))
+
+
+def strategy_of(args: ScoringStrategy) -> Strategy:
+    """The strategy a configuration asks for."""
+    resources = [(resource.name, resource.weight or 1) for resource in args.resources or CPU_AND_MEMORY]
+    if args.type == "LeastAllocated":
+        return LeastAllocated(resources)
+    if args.type == "MostAllocated":
+        return MostAllocated(resources)
+    assert args.requested_to_capacity_ratio is not None
+    return RequestedToCapacityRatio(resources, args.requested_to_capacity_ratio.shape)
+
+
+def piecewise(points: Sequence[tuple[int, int]], at: int) -> int:
+    """The height at a place of the line through the points, level beyond them; cut towards zero."""
+    left, height = points[0]
+    if at <= left:
+        return height
+    for right, next_height in points[1:]:
+        if at <= right:
+            rise, over = (next_height - height) * (at - left), right - left
+            return height + (rise // over if rise >= 0 else -(-rise // over))
+        left, height = right, next_height
+    return height
+
+
+def percent(part: Ints, whole: Ints) -> Ints:
+    """`part * 100 // whole`, exactly; 0 where the whole is 0. The part is within 0 and the whole."""
+    divisor = np.maximum(whole, 1)
+    if divisor.max(initial=1) > EXACT:  # hundreds of terabytes: rare, so slowly but rightly
+        pairs = zip(part.tolist(), divisor.tolist(), strict=True)
+        return np.fromiter((p * 100 // d for p, d in pairs), np.int64, len(part))
+    # In floats, which is several times faster than dividing integers, and rounds nothing at this size.
+    return (part * 100.0 / divisor.astype(np.float64)).astype(np.int64)
+
+
+def _weighed(scores: Sequence[Ints], uses: Sequence[Use], rows: int) -> Ints:
+    total = np.zeros(rows, np.int64)
+    weights: int | Ints = 0
+    for score, (weight, _, allocatable) in zip(scores, uses, strict=True):
+        total += score * weight
+        there = allocatable > 0
+        weights = weights + (weight if there.all() else weight * there)
+    return (total / np.maximum(weights, 1)).astype(np.int64)

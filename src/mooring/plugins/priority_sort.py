@@ -1,0 +1,30 @@
+"""PrioritySort: the pod of the higher priority first, then the one that waits longer."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from mooring.framework.plugin import Plugin
+from mooring.model.objects import Pod
+
+
+class Queued(Protocol):
+    """A pod in the queue."""
+
+    @property
+    def pod(self) -> Pod: ...
+
+    @property
+    def timestamp(self) -> float:
+        """When it joined the queue, in seconds."""
+
+
+class PrioritySort(Plugin):
+    name = "PrioritySort"
+
+    def less(self, first: Queued, second: Queued) -> bool:
+        """Whether the first is to be tried before the second."""
+        return self.sort_key(first) < self.sort_key(second)
+
+    def sort_key(self, queued: Queued) -> tuple[int, float]:
+        return -(queued.pod.spec.priority or 0), queued.timestamp

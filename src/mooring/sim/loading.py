@@ -1,0 +1,130 @@
+"""Brings the objects of manifests into a world, each at its time.
+
+At the same moment nodes come first, then whatever is not a pod or workload, then pods that run
+already: all a scheduler has to know before it places the rest, which comes in the order of the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mooring.model.objects import Node, Object, ObjectMeta, Pod
+from mooring.sim.clock import moment_of
+from mooring.sim.controllers import Controllers
+from mooring.sim.kinds import Typed
+from mooring.sim.manifests import Entry
+from mooring.sim.priorities import PriorityClasses
+from mooring.sim.workloads import (
+    DaemonSet,
+    Deployment,
+    Job,
+    PriorityClass,
+    ReplicaSet,
+    StatefulSet,
+    Workload,
+)
+from mooring.sim.world import World
+
+NAMESPACE_LABEL = "kubernetes.io/metadata.name"
+NODES, OBJECTS, RUNNING, REPLICA_SETS, WAITING = range(5)
+
+
+def start_of(entries: Sequence[Entry]) -> float:
+    """When a simulation begins: 0, or after everything that objects of a real cluster tell of."""
+    moments = (moment_of(text) for entry in entries for text in _timestamps(entry))
+    return max((float(int(moment) + 1) for moment in moments if moment is not None), default=0.0)
+
+
+def priority_classes(entries: Sequence[Entry]) -> PriorityClasses:
+    return PriorityClasses(entry.value for entry in entries if isinstance(entry.value, PriorityClass))
+
+
+def expected_pods(entries: Sequence[Entry]) -> int:
+    """How many pods the manifests amount to, for a progress bar."""
+    nodes = sum(isinstance(entry.value, Node) for entry in entries)
+    return sum(_pods_of(entry.value, nodes) for entry in entries)
+
+
+class Loader:
+    """Plans the arrival of every entry. `arrived` hears of each pod that a manifest holds itself."""
+
+    def __init__(self, world: World, controllers: Controllers, arrived: Callable[[Pod], None]) -> None:
+        self._world = world
+        self._controllers = controllers
+        self._arrived = arrived
+
+    def plan(self, entries: Sequence[Entry]) -> None:
+        for namespace in _namespaces(entries):
+            self._world.create_object(namespace)
+        joins = {entry.value.name: entry.arrives_at for entry in entries if isinstance(entry.value, Node)}
+        for entry in sorted(entries, key=_rank):
+            self._plan(entry, joins)
+
+    def _plan(self, entry: Entry, joins: dict[str, float]) -> None:
+        clock = self._world.clock
+        arrives = entry.arrives_at
+        if isinstance(entry.value, Pod):  # a pod cannot run on a node that is not there yet
+            arrives = max(arrives, joins.get(entry.value.spec.node_name, 0.0))
+        clock.at(clock.start + arrives, lambda: self._bring(entry))
+        if entry.leaves_at is not None:
+            name = entry.object.metadata.name
+            clock.at(clock.start + entry.leaves_at, lambda: self._world.delete_node(name))
+
+    def _bring(self, entry: Entry) -> None:
+        value = entry.value
+        if isinstance(value, Node):
+            self._world.create_node(value)
+        elif isinstance(value, Pod):
+            pod = self._world.create_pod(value)
+            self._controllers.note(pod)
+            self._arrived(pod)
+        else:
+            created = self._world.create_object(entry.object)
+            if isinstance(value, Workload):
+                self._controllers.add(created, value)
+
+
+def _rank(entry: Entry) -> int:
+    value = entry.value
+    if isinstance(value, Node):
+        return NODES
+    if isinstance(value, Pod):
+        return RUNNING if value.spec.node_name or value.status.phase in ("Succeeded", "Failed") else WAITING
+    if isinstance(value, ReplicaSet):  # before the Deployments that own them
+        return REPLICA_SETS if value.metadata.owner_references else WAITING
+    return WAITING if isinstance(value, Workload) else OBJECTS
+
+
+def _namespaces(entries: Sequence[Entry]) -> list[Object]:
+    """Namespaces that are used but not given, so that namespace selectors see them."""
+    given = {entry.object.metadata.name for entry in entries if entry.object.kind == "Namespace"}
+    used = {entry.object.metadata.namespace for entry in entries} - {""}
+    return [_namespace(name) for name in sorted(used - given)]
+
+
+def _namespace(name: str) -> Object:
+    meta = ObjectMeta(name=name, labels={NAMESPACE_LABEL: name})
+    data = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": meta.labels}}
+    return Object(api_version="v1", kind="Namespace", metadata=meta, data=data)
+
+
+def _pods_of(value: Typed | None, nodes: int) -> int:
+    match value:
+        case Pod():
+            return 1
+        case Deployment() | ReplicaSet() | StatefulSet():
+            return value.spec.replicas
+        case DaemonSet():
+            return nodes
+        case Job():
+            spec = value.spec
+            return spec.parallelism if spec.completions is None else spec.completions
+        case _:
+            return 0
+
+
+def _timestamps(entry: Entry) -> list[str]:
+    texts = [entry.object.metadata.creation_timestamp]
+    if isinstance(entry.value, Pod):
+        texts.append(entry.value.status.start_time)
+    return [text for text in texts if text]

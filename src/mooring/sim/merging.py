@@ -1,0 +1,51 @@
+"""JSON merge patches on objects."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.model.objects import Node, Object, ObjectMeta, Pod
+
+Patched = TypeVar("Patched", Pod, Node)
+
+
+def merged(data: Any, patch: Any) -> Any:
+    """RFC 7386: mappings merge, null removes, anything else replaces."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(data) if isinstance(data, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merged(result.get(key), value)
+    return result
+
+
+def patched(value: Patched, patch: dict[str, Any]) -> Patched:
+    """A pod or node with a patch merged in. Parts the patch leaves alone stay the same objects."""
+    changes = {}
+    for part in ("metadata", "spec", "status"):
+        if part in patch:
+            old = getattr(value, part)
+            data = merged(msgspec.to_builtins(old), patch[part])
+            changes[part] = msgspec.convert(data, type(old))
+    return replace(value, **changes)
+
+
+def patched_object(value: Object, patch: dict[str, Any]) -> Object:
+    """Any other object with a patch merged in."""
+    data = merged(value.data, patch)
+    kept = value.metadata  # what the cluster itself gave: name, uid, creation time
+    meta = msgspec.convert(data.get("metadata") or {}, ObjectMeta)
+    meta = replace(
+        meta,
+        name=kept.name,
+        namespace=kept.namespace,
+        uid=kept.uid,
+        creation_timestamp=kept.creation_timestamp,
+    )
+    return replace(value, metadata=meta, data=data)

@@ -1,0 +1,67 @@
+"""What a simulation has to say, in the shape programs read.
+
+`placements` has every pod that a node was found for or that was running already, also when it has
+finished since; a pod that was evicted or lost with its node is there only if it was placed again.
+`pending` has the pods the scheduler could not place. Waiting pods of another `schedulerName` are
+left alone: they are in neither, but count in `summary.pods`, which is every pod there ever was.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from mooring.sim.recorded import Recorded
+from mooring.sim.usage import NodeUse, Sample
+
+
+class PendingPod(msgspec.Struct, frozen=True):
+    """Why a pod waits: the message of its condition, the plugins that keep it, the node kept for it."""
+
+    message: str
+    plugins: tuple[str, ...] = ()
+    nominated: str | None = None
+
+
+class Summary(msgspec.Struct, frozen=True):
+    nodes: int
+    pods: int
+    bound: int
+    pending: int
+    evicted: int
+    end_time_s: float
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that is over. The last three are for the report and not part of the public shape."""
+
+    placements: dict[str, str]
+    pending: dict[str, PendingPod]
+    evicted: tuple[str, ...]
+    patches: dict[str, dict[str, Any]]
+    summary: Summary
+    scores: dict[str, dict[str, int]] | None = None
+    nodes: tuple[NodeUse, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    events: tuple[Recorded, ...] = ()
+
+
+def to_data(result: Result) -> dict[str, Any]:
+    """The public shape as plain data; `scores` only when they were asked for."""
+    data = {
+        "placements": result.placements,
+        "pending": result.pending,
+        "evicted": sorted(result.evicted),
+        "patches": result.patches,
+        "summary": result.summary,
+    }
+    if result.scores is not None:
+        data["scores"] = result.scores
+    plain: dict[str, Any] = msgspec.to_builtins(data, order="sorted")
+    return plain
+
+
+def to_json(result: Result) -> bytes:
+    """The public shape as JSON: keys sorted, so equal runs give equal bytes."""
+    return msgspec.json.format(msgspec.json.encode(to_data(result), order="sorted"), indent=2) + b"\n"

@@ -1,0 +1,293 @@
+"""Runs a scheduler on an embedded cluster until nothing can change any more.
+
+The scheduler is the one that runs in production: it hears of changes and decides; here its decisions
+are carried out in a simulated world, whose clock jumps from one happening to the next.
+
+A run is over when no arrival, end or deletion is to come and every waiting pod was tried since the
+cluster last changed: trying again could only give the same answer. Retries after back-off and the
+regular look at forgotten pods therefore happen as they would, but do not keep a run going for ever.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol
+
+from mooring.engine.decisions import Bind, Decision, Evict, Nominate, Patch, Wait
+from mooring.engine.events import BindFailed, Bound, Event, Tick
+from mooring.model.objects import Pod, PodCondition
+from mooring.sim.clock import Clock, seconds_between
+from mooring.sim.controllers import Controllers
+from mooring.sim.defaults import DEFAULT_SCHEDULER
+from mooring.sim.history import History
+from mooring.sim.kubelet import GATED, is_finished
+from mooring.sim.loading import Loader, expected_pods, priority_classes, start_of
+from mooring.sim.manifests import Entry
+from mooring.sim.merging import merged
+from mooring.sim.result import PendingPod, Result, Summary
+from mooring.sim.store import RefusedError
+from mooring.sim.world import World
+
+PATIENCE_S = 360.0  # a scheduler looks at forgotten pods after 5 minutes, every 30 seconds
+SHORTEST_TICK_S = 1.0
+NEVER_TRIED = "the pod has not been tried yet"
+GATE_PLUGIN = "SchedulingGates"
+KEPT_EVENTS = 200
+
+Progress = Callable[[int, int], None]
+
+
+class Scheduler(Protocol):
+    """What a simulation needs of an engine."""
+
+    def handle(self, event: Event, now: float) -> list[Decision]: ...
+
+    def schedule(self, now: float) -> list[Decision] | None: ...
+
+    def wake_at(self, now: float) -> float | None: ...
+
+    @property
+    def waiting(self) -> Mapping[str, Any]:
+        """The pods that have a place and wait for permission to take it."""
+        ...
+
+
+class Simulation:
+    """One run. `perform_*` carry out decisions, one method for each kind."""
+
+    def __init__(
+        self,
+        engine: Scheduler,
+        entries: Sequence[Entry],
+        *,
+        seed: int = 0,
+        scheduler_names: Collection[str] = (DEFAULT_SCHEDULER,),
+        until: float | None = None,
+        scores: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        self.engine = engine
+        self.clock = Clock(start_of(entries))
+        self.world = World(self.clock, priorities=priority_classes(entries), source=random.Random(seed))
+        self.controllers = Controllers(self.world)
+        self.history = History(frozenset(scheduler_names))
+        self.world.subscribe(self.history.hear)
+        self._events: deque[Event] = deque()
+        self.world.subscribe(self._events.append)
+        self._entries = entries
+        self._until = None if until is None else self.clock.start + until
+        self._progress = progress
+        self._decided: set[str] = set()
+        self._expected = expected_pods(entries)
+        self._decisions: deque[Decision] = deque()
+        self._waits: dict[str, Wait] = {}  # uid to the last answer
+        self._tried: dict[str, int] = {}  # uid to the version of the world it was last tried on
+        self._trying = 0
+        self._changed_at = self.clock.start
+        self._seen_version = -1
+        self._ticked_at = -1.0
+        self._patches: dict[str, dict[str, Any]] = {}
+        self._scores: dict[str, dict[str, int]] | None = {} if scores else None
+        self._stopped = False
+
+    def run(self) -> Result:
+        """Runs to the end, or to `until`."""
+        Loader(self.world, self.controllers, self._arrived).plan(self._entries)
+        while (moment := self._next_moment()) is not None:
+            if self._until is not None and moment > self._until:
+                self.clock.advance(self._until)
+                self._stopped = True
+                break
+            self._live_through(moment)
+        return self.result()
+
+    def result(self) -> Result:
+        """How things stand."""
+        history, world = self.history, self.world
+        pending = {pod.key: self._pending(pod) for pod in history.pending.values()}
+        end = self.clock.now if self._stopped else self._changed_at
+        summary = Summary(
+            nodes=len(history.usage.nodes),
+            pods=len(history.pods),
+            bound=len(history.placements),
+            pending=len(pending),
+            evicted=len(history.evicted),
+            end_time_s=seconds_between(self.clock.start, end),
+        )
+        return Result(
+            placements=dict(sorted(history.placements.items())),
+            pending=dict(sorted(pending.items())),
+            evicted=tuple(sorted(history.evicted)),
+            patches=dict(sorted(self._patches.items())),
+            summary=summary,
+            scores=None if self._scores is None else dict(sorted(self._scores.items())),
+            nodes=tuple(history.usage.nodes.values()),
+            samples=tuple(history.usage.samples),
+            events=tuple(world.events)[-KEPT_EVENTS:],
+        )
+
+    # carrying out decisions
+
+    def perform(self, decision: Decision) -> None:
+        match decision:
+            case Bind():
+                self.perform_bind(decision)
+            case Wait():
+                self.perform_wait(decision)
+            case Evict():
+                self.perform_evict(decision)
+            case Nominate():
+                self.perform_nominate(decision)
+            case Patch():
+                self.perform_patch(decision)
+
+    def perform_bind(self, decision: Bind) -> None:
+        pod, node = decision.pod, decision.node
+        try:
+            self.world.bind(pod.key, node, uid=pod.uid, patch=decision.patch)
+        except RefusedError as error:
+            self._tell(BindFailed(pod, node, str(error)))
+            return
+        self._note_patch(pod.key, decision.patch)
+        self._note_scores(pod)
+        message = f"Successfully assigned {pod.key} to {node}"
+        self.world.record("Normal", "Scheduled", "Binding", pod, message)
+        self._tell(Bound(pod, node))
+
+    def perform_wait(self, decision: Wait) -> None:
+        pod = decision.pod
+        self._tried[pod.uid] = self._trying
+        self._waits[pod.uid] = decision
+        if not self._is_there(pod):
+            return
+        self.world.record("Warning", "FailedScheduling", "Scheduling", pod, decision.message)
+        why = PodCondition(
+            type="PodScheduled", status="False", reason=decision.reason, message=decision.message
+        )
+        self.world.patch_status(pod.key, conditions=(why,), nominated=decision.nominated)
+
+    def perform_evict(self, decision: Evict) -> None:
+        pod = decision.pod
+        if not self._is_there(pod) or self.world.pods[pod.key].terminating:
+            return
+        why = PodCondition(
+            type="DisruptionTarget", status="True", reason=decision.reason, message=decision.message
+        )
+        self.world.patch_status(pod.key, conditions=(why,))
+        message = f"Preempted by {decision.by} on node {pod.spec.node_name}"
+        self.world.record("Normal", "Preempted", "Preempting", pod, message)
+        self.history.evict(pod)
+        self.world.delete_pod(pod.key)
+
+    def perform_nominate(self, decision: Nominate) -> None:
+        if self._is_there(decision.pod):
+            self.world.patch_status(decision.pod.key, nominated=decision.node)
+
+    def perform_patch(self, decision: Patch) -> None:
+        try:
+            self.world.patch(decision.kind, decision.key, decision.patch)
+        except RefusedError:  # gone meanwhile: there is nothing left to patch
+            return
+        if decision.kind == "Pod":
+            self._note_patch(decision.key, decision.patch)
+
+    # time
+
+    def _next_moment(self) -> float | None:
+        """The next moment at which something may happen; None at the end."""
+        planned = self.clock.next_time
+        wake = self._wake_at()
+        return min((moment for moment in (planned, wake) if moment is not None), default=None)
+
+    def _wake_at(self) -> float | None:
+        """When the scheduler wants to look again, if that could still change anything."""
+        wake = self.engine.wake_at(self.clock.now)
+        if wake is None:
+            return None
+        if not self.engine.waiting and self._is_in_vain(wake):
+            return None
+        if wake <= self._ticked_at:
+            wake = self._ticked_at + SHORTEST_TICK_S
+        return max(wake, self.clock.now)
+
+    def _is_in_vain(self, wake: float) -> bool:
+        is_last = self.clock.next_time is None
+        return self._all_tried() or (is_last and wake - self._changed_at > PATIENCE_S)
+
+    def _all_tried(self) -> bool:
+        """True when every pod that may be tried was tried since the cluster last changed."""
+        version = self.world.version
+        return all(
+            self._tried.get(uid, -1) >= version or pod.spec.scheduling_gates
+            for uid, pod in self.history.pending.items()
+        )
+
+    def _live_through(self, moment: float) -> None:
+        """Everything that happens at one moment."""
+        if self.clock.next_time is None or self.clock.next_time > moment:
+            self.clock.advance(moment)
+            self._ticked_at = moment
+            self._tell(Tick())
+        while self.clock.next_time is not None and self.clock.next_time <= moment:
+            self.clock.pop()()
+        self._settle()
+        self._look_around()
+
+    def _settle(self) -> None:
+        """Tells the scheduler all it is to know and carries out what it decides, until it rests."""
+        while True:
+            if self._events:
+                self._tell(self._events.popleft())
+            elif self._decisions:
+                self._carry_out(self._decisions.popleft())
+            else:
+                self._trying = self.world.version
+                decided = self.engine.schedule(self.clock.now)
+                if decided is None:
+                    return
+                self._decisions.extend(decided)
+
+    def _carry_out(self, decision: Decision) -> None:
+        self.perform(decision)
+        if self._progress is not None and isinstance(decision, Bind | Wait):
+            self._decided.add(decision.pod.key)
+            self._progress(len(self._decided), max(self._expected, len(self.history.pods)))
+
+    def _tell(self, event: Event) -> None:
+        self._decisions.extend(self.engine.handle(event, self.clock.now))
+
+    def _look_around(self) -> None:
+        if self.world.version != self._seen_version:
+            self._seen_version = self.world.version
+            self._changed_at = self.clock.now
+            self.history.usage.sample(self.clock.elapsed, len(self.history.pending))
+
+    # keeping the book
+
+    def _arrived(self, pod: Pod) -> None:
+        if is_finished(pod):
+            self.history.note_finished(pod)
+
+    def _is_there(self, pod: Pod) -> bool:
+        now = self.world.pods.get(pod.key)
+        return now is not None and now.uid == pod.uid
+
+    def _note_patch(self, key: str, patch: dict[str, Any]) -> None:
+        if patch:
+            self._patches[key] = merged(self._patches.get(key, {}), patch)
+
+    def _note_scores(self, pod: Pod) -> None:
+        scores_of = getattr(self.engine, "scores_of", None)
+        if self._scores is not None and scores_of is not None:
+            self._scores[pod.key] = dict(scores_of(pod))
+
+    def _pending(self, pod: Pod) -> PendingPod:
+        nominated = pod.status.nominated_node_name or None
+        wait = self._waits.get(pod.uid)
+        if wait is not None:
+            return PendingPod(wait.message, wait.plugins, nominated)
+        if pod.spec.scheduling_gates:
+            return PendingPod(GATED.message, (GATE_PLUGIN,), nominated)
+        return PendingPod(NEVER_TRIED, (), nominated)

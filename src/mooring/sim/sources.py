@@ -1,0 +1,70 @@
+"""The files behind what a person names: files, folders with everything below them, standard input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from mooring.config.document import Document, read_documents
+from mooring.errors import InputError, Mistake
+
+SUFFIXES = (".yaml", ".yml", ".json")
+STANDARD_INPUT = "-"
+
+
+class Sources:
+    """Reads every document of the given paths; `mistakes` collects what cannot be read."""
+
+    def __init__(self, paths: Sequence[str | Path], stdin: TextIO | None = None) -> None:
+        self.mistakes: list[Mistake] = []
+        self._paths = paths
+        self._stdin = stdin
+        self._seen: set[Path] = set()
+
+    def documents(self) -> Iterator[Document]:
+        for path in self._paths:
+            if str(path) == STANDARD_INPUT:
+                yield from self._parse((self._stdin or sys.stdin).read(), "<stdin>", required=True)
+            else:
+                yield from self._path(Path(path))
+
+    def _path(self, path: Path) -> Iterator[Document]:
+        if path.is_dir():
+            yield from self._folder(path)
+        elif path.exists():
+            yield from self._file(path, required=True)
+        else:
+            self.mistakes.append(Mistake(str(path), "no such file or folder."))
+
+    def _folder(self, folder: Path) -> Iterator[Document]:
+        files = sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file())
+        if not files:
+            self.mistakes.append(Mistake(str(folder), "no *.yaml, *.yml or *.json file in this folder."))
+        for path in files:
+            yield from self._file(path, required=False)
+
+    def _file(self, path: Path, *, required: bool) -> Iterator[Document]:
+        """A file named twice, or also found in a named folder, is read once."""
+        if path.resolve() in self._seen:
+            return
+        self._seen.add(path.resolve())
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            self.mistakes.append(Mistake(str(path), "not UTF-8 text."))
+        except OSError as error:
+            self.mistakes.append(Mistake(str(path), f"cannot be read: {error.strerror}."))
+        else:
+            yield from self._parse(text, str(path), required=required)
+
+    def _parse(self, text: str, file: str, *, required: bool) -> Iterator[Document]:
+        try:
+            documents = read_documents(text, file)
+        except InputError as error:
+            self.mistakes += error.mistakes
+            return
+        if required and not documents:
+            self.mistakes.append(Mistake(file, "no object in it."))
+        yield from documents

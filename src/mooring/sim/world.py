@@ -1,0 +1,244 @@
+"""An embedded cluster: an API server with its kubelets, in memory and without a server.
+
+It answers as the real one does (404 for what is not there, 409 for a pod bound twice) and tells its
+listeners of every change, in order, whoever makes it: a listener that changes something itself is
+heard after the change it is being told of. Finished pods stay in the store, but listeners hear of
+them as deleted: that is how a scheduler, which watches unfinished pods, sees it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from mooring.engine.events import (
+    Event,
+    NodeAdded,
+    NodeChanged,
+    NodeDeleted,
+    ObjectAdded,
+    ObjectChanged,
+    PodAdded,
+    PodChanged,
+    PodDeleted,
+)
+from mooring.model.objects import Node, Object, Pod, PodCondition
+from mooring.sim import kubelet
+from mooring.sim.clock import Clock
+from mooring.sim.defaults import DEFAULT_NAMESPACE, default_node, default_spec
+from mooring.sim.merging import patched, patched_object
+from mooring.sim.priorities import PriorityClasses
+from mooring.sim.recorded import Recorded, Recorder
+from mooring.sim.store import RefusedError, Store, key_of
+
+Listener = Callable[[Event], None]
+BindFault = Callable[[Pod, str], str | None]
+
+
+class World:
+    """The cluster's objects and everything that can be done to them."""
+
+    def __init__(
+        self, clock: Clock, *, priorities: PriorityClasses | None = None, source: random.Random | None = None
+    ) -> None:
+        self.clock = clock
+        self.store = Store(source or random.Random(0), clock.timestamp)
+        self.priorities = priorities or PriorityClasses()
+        self.events = Recorder()
+        self._listeners: list[Listener] = []
+        self._untold: deque[Event] = deque()
+        self._telling = False
+        self._bind_fault: BindFault | None = None
+
+    @property
+    def pods(self) -> dict[str, Pod]:
+        return self.store.pods
+
+    @property
+    def nodes(self) -> dict[str, Node]:
+        return self.store.nodes
+
+    @property
+    def version(self) -> int:
+        """Counts the changes that can matter to where a pod fits: not status patches, not Events."""
+        return self.store.version
+
+    def subscribe(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    def fail_bind(self, fault: BindFault | None) -> None:
+        """Lets binds fail: the fault answers with a message, or None for a bind that works."""
+        self._bind_fault = fault
+
+    def admit(self, pod: Pod) -> Pod:
+        """The pod with everything the API server fills in before it gets a name."""
+        meta = pod.metadata
+        meta = replace(meta, namespace=meta.namespace or DEFAULT_NAMESPACE)
+        return replace(pod, metadata=meta, spec=default_spec(pod.spec, meta.labels, self.priorities))
+
+    def create_pod(self, pod: Pod, *, admitted: bool = False) -> Pod:
+        """A new pod. `admitted` pods share the spec of a template that went through `admit`."""
+        pod = pod if admitted else self.admit(pod)
+        pod = replace(pod, metadata=self.store.new_meta("Pod", pod.metadata, self.pods))
+        if not kubelet.is_finished(pod):
+            start = pod.metadata.creation_timestamp or self.clock.timestamp()
+            pod = kubelet.started(pod, start) if pod.spec.node_name else kubelet.pending(pod)
+        self.pods[pod.key] = pod
+        if not kubelet.is_finished(pod):
+            self._tell(PodAdded(pod), matters=True)
+            self._plan_finish(pod)
+        return pod
+
+    def create_node(self, node: Node) -> Node:
+        node = default_node(node)
+        node = replace(node, metadata=self.store.new_meta("Node", node.metadata, self.nodes))
+        self.nodes[node.name] = node
+        self._tell(NodeAdded(node), matters=True)
+        return node
+
+    def create_object(self, plain: Object) -> Object:
+        """A new object of any other kind; its data carry the metadata it is given here."""
+        table = self.store.of_kind(plain.api_version, plain.kind)
+        meta = self.store.new_meta(plain.kind, plain.metadata, table)
+        given = {"name": meta.name, "uid": meta.uid, "creationTimestamp": meta.creation_timestamp}
+        if meta.namespace:
+            given["namespace"] = meta.namespace
+        data = {**plain.data, "metadata": {**(plain.data.get("metadata") or {}), **given}}
+        created = replace(plain, metadata=meta, data=data)
+        table[key_of(meta)] = created
+        self._tell(ObjectAdded(created), matters=True)
+        return created
+
+    def bind(self, key: str, node: str, *, uid: str = "", patch: dict[str, Any] | None = None) -> Pod:
+        """Binds a pod, with a patch of it in the same write; it runs at once. RefusedError says why not."""
+        pod = self._bindable(key, node, uid)
+        fault = self._bind_fault(pod, node) if self._bind_fault else None
+        if fault is not None:
+            raise RefusedError(500, fault)
+        pod = patched(pod, patch) if patch else pod
+        pod = self._write_pod(kubelet.started(pod.on_node(node), self.clock.timestamp()), matters=True)
+        self._plan_finish(pod)
+        return pod
+
+    def patch_status(
+        self, key: str, *, conditions: tuple[PodCondition, ...] = (), nominated: str | None = None
+    ) -> bool:
+        """Sets conditions and the nominated node ("" clears it). False: nothing changed, nobody is told."""
+        pod = self.store.pod(key)
+        status = kubelet.patched_status(pod.status, conditions, nominated)
+        if status == pod.status:
+            return False
+        self._write_pod(replace(pod, status=status), matters=False)
+        return True
+
+    def patch(self, kind: str, key: str, patch: dict[str, Any]) -> None:
+        """A JSON merge patch of any object."""
+        if kind == "Pod":
+            self._write_pod(patched(self.store.pod(key), patch), matters=True)
+        elif kind == "Node":
+            self._write_node(patched(self.store.node(key), patch))
+        else:
+            self._write_object(patched_object(self.store.object(kind, key), patch))
+
+    def delete_pod(self, key: str) -> None:
+        """Deletes a pod; a running one with a grace period is gone when that has passed."""
+        pod = self.store.pod(key)
+        grace = pod.spec.termination_grace_period_seconds or 0
+        if not (pod.spec.node_name and grace and not kubelet.is_finished(pod)):
+            self._remove(pod)
+        elif not pod.terminating:
+            meta = replace(pod.metadata, deletion_timestamp=self.clock.timestamp())
+            self._write_pod(replace(pod, metadata=meta), matters=True)
+            self.clock.after(grace, lambda: self._if_same(pod, self._remove))
+
+    def delete_node(self, name: str) -> None:
+        """The node leaves, and with it the pods on it."""
+        node = self.store.node(name)
+        del self.nodes[name]
+        self._tell(NodeDeleted(node), matters=True)
+        lost = [pod for pod in self.pods.values() if pod.spec.node_name == name]
+        for pod in lost:
+            if not kubelet.is_finished(pod):
+                self._remove(pod)
+
+    def record(self, event_type: str, reason: str, action: str, pod: Pod, message: str) -> None:
+        """Records an Event about a pod."""
+        self.events.record(Recorded(self.clock.elapsed, event_type, reason, action, "Pod", pod.key, message))
+
+    def _bindable(self, key: str, node: str, uid: str) -> Pod:
+        pod = self.store.pod(key)
+        self.store.node(node)
+        why = _not_bindable(pod, uid)
+        if why:
+            raise RefusedError(409, f'Operation cannot be fulfilled on pods/binding "{pod.name}": {why}')
+        return pod
+
+    def _plan_finish(self, pod: Pod) -> None:
+        seconds = kubelet.runs_for(pod)
+        if pod.spec.node_name and seconds is not None:
+            self.clock.after(seconds, lambda: self._if_same(pod, self._finish))
+
+    def _if_same(self, pod: Pod, action: Callable[[Pod], None]) -> None:
+        """Does to a pod what was planned, unless it is gone or has ended meanwhile."""
+        now = self.pods.get(pod.key)
+        if now is not None and now.uid == pod.uid and not kubelet.is_finished(now):
+            action(now)
+
+    def _finish(self, pod: Pod) -> None:
+        pod = kubelet.succeeded(pod)
+        pod = replace(pod, metadata=self.store.touched(pod.metadata))
+        self.pods[pod.key] = pod
+        self._tell(PodDeleted(pod), matters=True)
+
+    def _remove(self, pod: Pod) -> None:
+        del self.pods[pod.key]
+        if not kubelet.is_finished(pod):
+            self._tell(PodDeleted(pod), matters=True)
+
+    def _write_pod(self, pod: Pod, *, matters: bool) -> Pod:
+        pod = replace(pod, metadata=self.store.touched(pod.metadata))
+        self.pods[pod.key] = pod
+        if not kubelet.is_finished(pod):
+            self._tell(PodChanged(pod), matters=matters)
+        return pod
+
+    def _write_node(self, node: Node) -> None:
+        node = replace(node, metadata=self.store.touched(node.metadata))
+        self.nodes[node.name] = node
+        self._tell(NodeChanged(node), matters=True)
+
+    def _write_object(self, found: Object) -> None:
+        found = replace(found, metadata=self.store.touched(found.metadata))
+        self.store.of_kind(found.api_version, found.kind)[found.key] = found
+        self._tell(ObjectChanged(found), matters=True)
+
+    def _tell(self, event: Event, *, matters: bool) -> None:
+        self.store.version += matters
+        self._untold.append(event)
+        if self._telling:
+            return
+        self._telling = True
+        try:
+            while self._untold:
+                told = self._untold.popleft()
+                for listener in self._listeners:
+                    listener(told)
+        finally:
+            self._telling = False
+
+
+def _not_bindable(pod: Pod, uid: str) -> str:
+    """Why the API server refuses a binding; "" when it does not."""
+    if uid and uid != pod.uid:
+        return f"Precondition failed: UID in precondition: {uid}, UID in object meta: {pod.uid}"
+    if pod.terminating:
+        return f"pod {pod.name} is being deleted, cannot be assigned to a host"
+    if pod.spec.node_name:
+        return f'pod {pod.name} is already assigned to node "{pod.spec.node_name}"'
+    if pod.spec.scheduling_gates:
+        return f"pod {pod.name} has non-empty .spec.schedulingGates"
+    return ""
