@@ -106,7 +106,8 @@ class Stage:
         """The status of every node, when both forms say the same."""
         cycle = Cycle("test", 0.0)
         ok = plugin.filter_nodes(cycle, pod, self._columns(plugin))
-        assert ok.dtype == bool and len(ok) == self.cluster.nodes.high
+        assert ok.dtype == bool
+        assert len(ok) == self.cluster.nodes.high
         found = {n.name: plugin.filter(cycle, pod, self._shown(plugin, n)) for n in self.view.nodes}
         assert {n.name: bool(ok[n.row]) for n in self.view.nodes} == {k: v is None for k, v in found.items()}
         return found
@@ -115,7 +116,8 @@ class Stage:
         """The score of every node, not yet normalised, when both forms say the same."""
         cycle = Cycle("test", 0.0)
         scores = plugin.score_nodes(cycle, pod, self._columns(plugin))
-        assert scores.dtype == "int64" and len(scores) == self.cluster.nodes.high
+        assert scores.dtype == "int64"
+        assert len(scores) == self.cluster.nodes.high
         found = {n.name: plugin.score(cycle, pod, self._shown(plugin, n)) for n in self.view.nodes}
         assert all(type(score) is int for score in found.values())
         assert {n.name: int(scores[n.row]) for n in self.view.nodes} == found

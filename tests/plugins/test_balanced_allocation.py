@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from stage import Stage, asking, node, pod
 
 from mooring.framework.cycle import Cycle
 from mooring.framework.status import SKIP
 from mooring.model.objects import Container
 from mooring.plugins.balanced_allocation import BalancedAllocationArgs, NodeResourcesBalancedAllocation
+from plugins.stage import Stage, asking, node, pod
 
 GPU = "nvidia.com/gpu"
 RESOURCES = [{"name": name, "weight": 1} for name in ("cpu", "memory", GPU)]

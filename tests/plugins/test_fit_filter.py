@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from stage import Stage, asking, container, node, pod
 
 from mooring.framework.status import Code
 from mooring.model.objects import Container, Pod
 from mooring.plugins.node_resources_fit import NodeResourcesFit
+from plugins.stage import Stage, asking, container, node, pod
 
 EXT = "example.com/a"
 OTHER = "example.com/b"
@@ -94,7 +94,8 @@ def test_only_extended_resources_can_be_ignored() -> None:
     stage = Stage([node(allocatable=ROOM)])
     plugin = stage.make(NodeResourcesFit, ignoredResources=["hugepages-2Mi"])
     status = stage.filtered(plugin, pod_of(container({"hugepages-2Mi": 1})))["n"]
-    assert status is not None and status.reasons == ("Insufficient hugepages-2Mi",)
+    assert status is not None
+    assert status.reasons == ("Insufficient hugepages-2Mi",)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,8 @@ def test_only_extended_resources_can_be_ignored() -> None:
 def test_too_many_pods(incoming: Pod) -> None:
     stage = Stage([node(allocatable=ROOM | {"pods": 1})]).take(pod("other"), "n")
     status = stage.filtered(stage.make(NodeResourcesFit), incoming)["n"]
-    assert status is not None and (status.code, status.reasons) == (U, ("Too many pods",))
+    assert status is not None
+    assert (status.code, status.reasons) == (U, ("Too many pods",))
 
 
 def test_every_reason_is_told() -> None:

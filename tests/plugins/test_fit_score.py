@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from stage import Stage, asking, container, node, pod
 
 from mooring.errors import PluginFailed
 from mooring.framework.cycle import Cycle
@@ -22,6 +21,7 @@ from mooring.plugins.node_resources_fit.strategies import (
     percent,
     piecewise,
 )
+from plugins.stage import Stage, asking, container, node, pod
 
 EXT, FOO, BAR = "example.com/ext", "example.com/foo", "example.com/bar"
 MEMORY_TWICE = [{"name": "memory", "weight": 2}, {"name": "cpu", "weight": 1}]
@@ -77,9 +77,7 @@ NO_MEMORY = cm(6000, 0)
         pytest.param(cm(4000, 10000), cm(3000, 0), cm(3000, 5000), None, 25, id="L9"),
         pytest.param(cm(0, 0), {}, cm(3000, 5000), None, 0, id="L10"),
         pytest.param(cm(4000, 10000), {}, cm(3000, 5000), MEMORY_TWICE, 41, id="L11"),
-        pytest.param(
-            cm(6000, 10000) | {EXT: 10}, {}, cm(3000, 5000) | {EXT: 2}, WITH_EXT, 60, id="L12"
-        ),
+        pytest.param(cm(6000, 10000) | {EXT: 10}, {}, cm(3000, 5000) | {EXT: 2}, WITH_EXT, 60, id="L12"),
         pytest.param(cm(6000, 10000) | {EXT: 4}, {}, cm(3000, 5000) | {EXT: 2}, WITH_EXT, 50, id="L13"),
         pytest.param(cm(6000, 10000) | {EXT: 4}, {}, cm(3000, 5000), WITH_EXT, 50, id="L14"),
         pytest.param(cm(6000, 10000), {}, cm(3000, 4000) | {EXT: 2}, WITH_EXT, 55, id="L15"),

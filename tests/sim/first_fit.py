@@ -25,6 +25,13 @@ from mooring.model.selectors import required_node_affinity_matches
 from mooring.model.taints import first_untolerated
 
 
+class NoGates:
+    """A queue that keeps nobody out."""
+
+    def get(self, uid: str) -> None:
+        return None
+
+
 class FirstFit:
     def __init__(self, *, preempts: bool = False, retry_every: float | None = None) -> None:
         self.nodes: dict[str, Node] = {}
@@ -35,10 +42,14 @@ class FirstFit:
         self.attempts: dict[str, int] = {}
         self.patch: dict[str, object] = {}
         self.waiting: dict[str, object] = {}
+        self.scores: dict[str, dict[str, int]] = {}
+        self.queue = NoGates()
+        self.now = 0.0
         self._preempts = preempts
         self._retry_every = retry_every
 
     def handle(self, event: Event, now: float) -> list[Decision]:
+        self.now = now
         self.heard.append((now, type(event).__name__))
         match event:
             case PodAdded(pod) | PodChanged(pod):
@@ -65,20 +76,19 @@ class FirstFit:
     def schedule(self, now: float) -> list[Decision] | None:
         if not self.ready:
             return None
+        self.now = now
         pod = self.ready.pop(next(iter(self.ready)))
         self.attempts[pod.key] = self.attempts.get(pod.key, 0) + 1
         for name in self.nodes:
             if self._fits(pod, name, list(self.pods.values())):
                 self.pods[pod.uid] = pod.on_node(name)
+                self.scores[pod.key] = dict.fromkeys(self.nodes, 100)
                 return [Bind(pod, name, None, None, dict(self.patch))]
         self.waiting_pods[pod.uid] = pod
         return self._preempt(pod) if self._preempts else [self._wait(pod, None)]
 
-    def wake_at(self, now: float) -> float | None:
-        return now + self._retry_every if self._retry_every and self.waiting_pods else None
-
-    def scores_of(self, pod: Pod) -> dict[str, int]:
-        return dict.fromkeys(self.nodes, 100)
+    def wake_at(self) -> float | None:
+        return self.now + self._retry_every if self._retry_every and self.waiting_pods else None
 
     def _pod(self, pod: Pod) -> None:
         if pod.spec.node_name:

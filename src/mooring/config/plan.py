@@ -45,8 +45,8 @@ class Planner:
 
     def _plan(self, path: Path, entry: ProfileEntry, percentage: int | None) -> ProfilePlan:
         check_percentage(path, entry.percentage_of_nodes_to_score, self._findings)
-        points = self._points(path, entry)
-        enabled = list(dict.fromkeys(use.name for uses in points.values() for use in uses))
+        points, hooked = self._points(path, entry)
+        enabled = list(dict.fromkeys((*(use.name for uses in points.values() for use in uses), *hooked)))
         reader = ArgsReader(self._entries, path)
         args = reader.read(entry.plugin_config, enabled)
         own = entry.percentage_of_nodes_to_score
@@ -57,9 +57,10 @@ class Planner:
             args=args,
             ties=reader.options.ties,
             adaptive=reader.options.adaptive,
+            hooked=hooked,
         )
 
-    def _points(self, path: Path, entry: ProfileEntry) -> Points:
+    def _points(self, path: Path, entry: ProfileEntry) -> tuple[Points, tuple[str, ...]]:
         before = len(self._findings.mistakes)
         sets = self._entries.sets(path, entry.plugins)
         multi_point = merge(self._catalogue.default_multi_point(), sets.pop(MULTI_POINT))
@@ -67,7 +68,9 @@ class Planner:
         if len(self._findings.mistakes) == before:  # else these would only follow from a misspelt name
             for point, what in faults(entry.scheduler_name, points):
                 self._findings.note((*path, "plugins", point), what)
-        return points
+        known = self._catalogue.names()
+        hooked = (use.name for use in multi_point if use.name in known and not self._catalogue.points(use.name))
+        return points, tuple(hooked)
 
     def _check_queue_sort(self, path: Path, plans: list[ProfilePlan]) -> None:
         first, last = _queue_sort(plans[0]), _queue_sort(plans[-1])

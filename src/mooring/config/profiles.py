@@ -40,10 +40,12 @@ class ProfilePlan(msgspec.Struct, frozen=True, kw_only=True):
     args: dict[str, object]
     ties: str = "Random"
     adaptive: bool = False
+    hooked: tuple[str, ...] = ()  # enabled plugins that serve none of these points, only Mooring's own
 
     def plugin_names(self) -> tuple[str, ...]:
         """Every plugin of the profile once, in order of first use."""
-        return tuple(dict.fromkeys(use.name for uses in self.points.values() for use in uses))
+        used = (use.name for uses in self.points.values() for use in uses)
+        return tuple(dict.fromkeys((*used, *self.hooked)))
 
 
 def merge(defaults: Sequence[PluginUse], custom: PointSet) -> tuple[PluginUse, ...]:

@@ -20,7 +20,6 @@ class Registry:
 
     def __init__(self, defaults: Sequence[PluginUse] = ()) -> None:
         self._classes: dict[str, type[Plugin]] = {}
-        self._trusted: set[str] = set()
         self._defaults = tuple(defaults)
 
     def add(self, plugin: type[Plugin], *, trusted: bool = False) -> str:
@@ -37,6 +36,10 @@ class Registry:
             rehearse(plugin)
         self._classes[plugin.name] = plugin
         return plugin.name
+
+    def enable(self, name: str, weight: int = 1) -> None:
+        """Makes a plugin part of every profile that does not disable it."""
+        self._defaults = (*self._defaults, PluginUse(name, weight))
 
     def get(self, name: str) -> type[Plugin]:
         return self._classes[name]

@@ -56,7 +56,7 @@ def read_manifests(paths: Sequence[str | Path], *, stdin: TextIO | None = None) 
     mistakes += wrong
     mistakes += mistakes_between(sound)
     if mistakes:
-        raise ManifestError(_in_file_order(mistakes))
+        raise ManifestError(_in_file_order(mistakes, sources.files))
     return tuple(entries)
 
 
@@ -135,15 +135,13 @@ def _timed(plain: Object, value: Typed | None, place: str) -> Entry:
     return Entry(plain, value, place, max(arrivals, default=0.0), leaves)
 
 
-def _in_file_order(mistakes: list[Mistake]) -> list[Mistake]:
+def _in_file_order(mistakes: list[Mistake], files: Sequence[str]) -> list[Mistake]:
     """As they stand in the files, the files as they were read; each only once."""
-    files: dict[str, int] = {}
-    for mistake in mistakes:
-        files.setdefault(_parts(mistake.place)[0], len(files))
+    ranks = {file: rank for rank, file in reversed(list(enumerate(files)))}
 
     def order(mistake: Mistake) -> tuple[int, int, int]:
         file, line, column = _parts(mistake.place)
-        return files[file], line, column
+        return ranks.get(file, len(ranks)), line, column
 
     return sorted(dict.fromkeys(mistakes), key=order)
 

@@ -15,9 +15,10 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from mooring.engine.decisions import Bind, Decision, Evict, Nominate, Patch, Wait
-from mooring.engine.events import BindFailed, Bound, Event, Tick
-from mooring.model.objects import Pod, PodCondition
+from mooring.engine.decisions import Bind, Decision, Wait
+from mooring.engine.events import Event, Tick
+from mooring.engine.queued import QueuedPod
+from mooring.model.objects import Pod
 from mooring.sim.clock import Clock, seconds_between
 from mooring.sim.controllers import Controllers
 from mooring.sim.defaults import DEFAULT_SCHEDULER
@@ -25,37 +26,49 @@ from mooring.sim.history import History
 from mooring.sim.kubelet import GATED, is_finished
 from mooring.sim.loading import Loader, expected_pods, priority_classes, start_of
 from mooring.sim.manifests import Entry
-from mooring.sim.merging import merged
+from mooring.sim.performer import Performer
 from mooring.sim.result import PendingPod, Result, Summary
-from mooring.sim.store import RefusedError
 from mooring.sim.world import World
 
 PATIENCE_S = 360.0  # a scheduler looks at forgotten pods after 5 minutes, every 30 seconds
 SHORTEST_TICK_S = 1.0
 NEVER_TRIED = "the pod has not been tried yet"
+AT_PERMIT = "the pod waits for permission to be bound to {node}"
 GATE_PLUGIN = "SchedulingGates"
 KEPT_EVENTS = 200
 
 Progress = Callable[[int, int], None]
 
 
+class Queue(Protocol):
+    def get(self, uid: str) -> QueuedPod | None: ...
+
+
 class Scheduler(Protocol):
     """What a simulation needs of an engine."""
+
+    @property
+    def queue(self) -> Queue: ...
+
+    @property
+    def waiting(self) -> Mapping[str, Any]:
+        """The pods that have a place and wait for permission to take it, by uid."""
+        ...
+
+    @property
+    def scores(self) -> Mapping[str, Mapping[str, int]]:
+        """The totals of all feasible nodes when a pod was placed, by pod key."""
+        ...
 
     def handle(self, event: Event, now: float) -> list[Decision]: ...
 
     def schedule(self, now: float) -> list[Decision] | None: ...
 
-    def wake_at(self, now: float) -> float | None: ...
-
-    @property
-    def waiting(self) -> Mapping[str, Any]:
-        """The pods that have a place and wait for permission to take it."""
-        ...
+    def wake_at(self) -> float | None: ...
 
 
 class Simulation:
-    """One run. `perform_*` carry out decisions, one method for each kind."""
+    """One run. `performer` carries out decisions; `world` is the cluster they act on."""
 
     def __init__(
         self,
@@ -73,23 +86,22 @@ class Simulation:
         self.world = World(self.clock, priorities=priority_classes(entries), source=random.Random(seed))
         self.controllers = Controllers(self.world)
         self.history = History(frozenset(scheduler_names))
-        self.world.subscribe(self.history.hear)
+        self.performer = Performer(self.world, self.history, self._tell)
         self._events: deque[Event] = deque()
+        self.world.subscribe(self.history.hear)
         self.world.subscribe(self._events.append)
         self._entries = entries
         self._until = None if until is None else self.clock.start + until
+        self._scores: dict[str, dict[str, int]] | None = {} if scores else None
         self._progress = progress
         self._decided: set[str] = set()
         self._expected = expected_pods(entries)
         self._decisions: deque[Decision] = deque()
-        self._waits: dict[str, Wait] = {}  # uid to the last answer
         self._tried: dict[str, int] = {}  # uid to the version of the world it was last tried on
         self._trying = 0
         self._changed_at = self.clock.start
         self._seen_version = -1
         self._ticked_at = -1.0
-        self._patches: dict[str, dict[str, Any]] = {}
-        self._scores: dict[str, dict[str, int]] | None = {} if scores else None
         self._stopped = False
 
     def run(self) -> Result:
@@ -105,7 +117,7 @@ class Simulation:
 
     def result(self) -> Result:
         """How things stand."""
-        history, world = self.history, self.world
+        history = self.history
         pending = {pod.key: self._pending(pod) for pod in history.pending.values()}
         end = self.clock.now if self._stopped else self._changed_at
         summary = Summary(
@@ -120,93 +132,25 @@ class Simulation:
             placements=dict(sorted(history.placements.items())),
             pending=dict(sorted(pending.items())),
             evicted=tuple(sorted(history.evicted)),
-            patches=dict(sorted(self._patches.items())),
+            patches=dict(sorted(self.performer.patches.items())),
             summary=summary,
             scores=None if self._scores is None else dict(sorted(self._scores.items())),
             nodes=tuple(history.usage.nodes.values()),
             samples=tuple(history.usage.samples),
-            events=tuple(world.events)[-KEPT_EVENTS:],
+            events=tuple(self.world.events)[-KEPT_EVENTS:],
         )
-
-    # carrying out decisions
-
-    def perform(self, decision: Decision) -> None:
-        match decision:
-            case Bind():
-                self.perform_bind(decision)
-            case Wait():
-                self.perform_wait(decision)
-            case Evict():
-                self.perform_evict(decision)
-            case Nominate():
-                self.perform_nominate(decision)
-            case Patch():
-                self.perform_patch(decision)
-
-    def perform_bind(self, decision: Bind) -> None:
-        pod, node = decision.pod, decision.node
-        try:
-            self.world.bind(pod.key, node, uid=pod.uid, patch=decision.patch)
-        except RefusedError as error:
-            self._tell(BindFailed(pod, node, str(error)))
-            return
-        self._note_patch(pod.key, decision.patch)
-        self._note_scores(pod)
-        message = f"Successfully assigned {pod.key} to {node}"
-        self.world.record("Normal", "Scheduled", "Binding", pod, message)
-        self._tell(Bound(pod, node))
-
-    def perform_wait(self, decision: Wait) -> None:
-        pod = decision.pod
-        self._tried[pod.uid] = self._trying
-        self._waits[pod.uid] = decision
-        if not self._is_there(pod):
-            return
-        self.world.record("Warning", "FailedScheduling", "Scheduling", pod, decision.message)
-        why = PodCondition(
-            type="PodScheduled", status="False", reason=decision.reason, message=decision.message
-        )
-        self.world.patch_status(pod.key, conditions=(why,), nominated=decision.nominated)
-
-    def perform_evict(self, decision: Evict) -> None:
-        pod = decision.pod
-        if not self._is_there(pod) or self.world.pods[pod.key].terminating:
-            return
-        why = PodCondition(
-            type="DisruptionTarget", status="True", reason=decision.reason, message=decision.message
-        )
-        self.world.patch_status(pod.key, conditions=(why,))
-        message = f"Preempted by {decision.by} on node {pod.spec.node_name}"
-        self.world.record("Normal", "Preempted", "Preempting", pod, message)
-        self.history.evict(pod)
-        self.world.delete_pod(pod.key)
-
-    def perform_nominate(self, decision: Nominate) -> None:
-        if self._is_there(decision.pod):
-            self.world.patch_status(decision.pod.key, nominated=decision.node)
-
-    def perform_patch(self, decision: Patch) -> None:
-        try:
-            self.world.patch(decision.kind, decision.key, decision.patch)
-        except RefusedError:  # gone meanwhile: there is nothing left to patch
-            return
-        if decision.kind == "Pod":
-            self._note_patch(decision.key, decision.patch)
 
     # time
 
     def _next_moment(self) -> float | None:
         """The next moment at which something may happen; None at the end."""
-        planned = self.clock.next_time
-        wake = self._wake_at()
-        return min((moment for moment in (planned, wake) if moment is not None), default=None)
+        moments = (self.clock.next_time, self._wake_at())
+        return min((moment for moment in moments if moment is not None), default=None)
 
     def _wake_at(self) -> float | None:
         """When the scheduler wants to look again, if that could still change anything."""
-        wake = self.engine.wake_at(self.clock.now)
-        if wake is None:
-            return None
-        if not self.engine.waiting and self._is_in_vain(wake):
+        wake = self.engine.wake_at()
+        if wake is None or (not self.engine.waiting and self._is_in_vain(wake)):
             return None
         if wake <= self._ticked_at:
             wake = self._ticked_at + SHORTEST_TICK_S
@@ -219,10 +163,7 @@ class Simulation:
     def _all_tried(self) -> bool:
         """True when every pod that may be tried was tried since the cluster last changed."""
         version = self.world.version
-        return all(
-            self._tried.get(uid, -1) >= version or pod.spec.scheduling_gates
-            for uid, pod in self.history.pending.items()
-        )
+        return all(self._tried.get(uid, -1) >= version or self._gate(uid) for uid in self.history.pending)
 
     def _live_through(self, moment: float) -> None:
         """Everything that happens at one moment."""
@@ -250,10 +191,10 @@ class Simulation:
                 self._decisions.extend(decided)
 
     def _carry_out(self, decision: Decision) -> None:
-        self.perform(decision)
-        if self._progress is not None and isinstance(decision, Bind | Wait):
-            self._decided.add(decision.pod.key)
-            self._progress(len(self._decided), max(self._expected, len(self.history.pods)))
+        self.performer.perform(decision)
+        if isinstance(decision, Bind | Wait):
+            self._tried[decision.pod.uid] = self._trying
+            self._note(decision)
 
     def _tell(self, event: Event) -> None:
         self._decisions.extend(self.engine.handle(event, self.clock.now))
@@ -270,24 +211,29 @@ class Simulation:
         if is_finished(pod):
             self.history.note_finished(pod)
 
-    def _is_there(self, pod: Pod) -> bool:
-        now = self.world.pods.get(pod.key)
-        return now is not None and now.uid == pod.uid
-
-    def _note_patch(self, key: str, patch: dict[str, Any]) -> None:
-        if patch:
-            self._patches[key] = merged(self._patches.get(key, {}), patch)
-
-    def _note_scores(self, pod: Pod) -> None:
-        scores_of = getattr(self.engine, "scores_of", None)
-        if self._scores is not None and scores_of is not None:
-            self._scores[pod.key] = dict(scores_of(pod))
+    def _note(self, decision: Bind | Wait) -> None:
+        key = decision.pod.key
+        if self._scores is not None and isinstance(decision, Bind):
+            self._scores[key] = dict(self.engine.scores.get(key, {}))
+        if self._progress is not None:
+            self._decided.add(key)
+            self._progress(len(self._decided), max(self._expected, len(self.history.pods)))
 
     def _pending(self, pod: Pod) -> PendingPod:
+        """Why a pod waits: a gate before the queue, the last answer, a plugin that has yet to permit it."""
         nominated = pod.status.nominated_node_name or None
-        wait = self._waits.get(pod.uid)
-        if wait is not None:
-            return PendingPod(wait.message, wait.plugins, nominated)
         if pod.spec.scheduling_gates:
             return PendingPod(GATED.message, (GATE_PLUGIN,), nominated)
+        if (permit := self.engine.waiting.get(pod.uid)) is not None:
+            message = AT_PERMIT.format(node=permit.node_name)
+            return PendingPod(message, tuple(permit.pending_plugins), nominated)
+        if (gate := self._gate(pod.uid)) is not None:
+            return PendingPod(gate.gating_message, (gate.gating_plugin,), nominated)
+        if (wait := self.performer.waits.get(pod.uid)) is not None:
+            return PendingPod(wait.message, wait.plugins, nominated)
         return PendingPod(NEVER_TRIED, (), nominated)
+
+    def _gate(self, uid: str) -> QueuedPod | None:
+        """A pod that a plugin keeps out of the queue."""
+        queued = self.engine.queue.get(uid)
+        return queued if queued is not None and queued.gating_plugin else None

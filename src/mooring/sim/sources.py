@@ -19,6 +19,7 @@ class Sources:
 
     def __init__(self, paths: Sequence[str | Path], stdin: TextIO | None = None) -> None:
         self.mistakes: list[Mistake] = []
+        self.files: list[str] = []  # in the order they were read, or could not be
         self._paths = paths
         self._stdin = stdin
         self._seen: set[Path] = set()
@@ -36,12 +37,12 @@ class Sources:
         elif path.exists():
             yield from self._file(path, required=True)
         else:
-            self.mistakes.append(Mistake(str(path), "no such file or folder."))
+            self._wrong(path, "no such file or folder.")
 
     def _folder(self, folder: Path) -> Iterator[Document]:
         files = sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file())
         if not files:
-            self.mistakes.append(Mistake(str(folder), "no *.yaml, *.yml or *.json file in this folder."))
+            self._wrong(folder, "no *.yaml, *.yml or *.json file in this folder.")
         for path in files:
             yield from self._file(path, required=False)
 
@@ -53,18 +54,23 @@ class Sources:
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
-            self.mistakes.append(Mistake(str(path), "not UTF-8 text."))
+            self._wrong(path, "not UTF-8 text.")
         except OSError as error:
-            self.mistakes.append(Mistake(str(path), f"cannot be read: {error.strerror}."))
+            self._wrong(path, f"cannot be read: {error.strerror}.")
         else:
             yield from self._parse(text, str(path), required=required)
 
     def _parse(self, text: str, file: str, *, required: bool) -> Iterator[Document]:
+        self.files.append(file)
         try:
             documents = read_documents(text, file)
         except InputError as error:
             self.mistakes += error.mistakes
             return
         if required and not documents:
-            self.mistakes.append(Mistake(file, "no object in it."))
+            self._wrong(file, "no object in it.")
         yield from documents
+
+    def _wrong(self, path: str | Path, what: str) -> None:
+        self.files.append(str(path))
+        self.mistakes.append(Mistake(str(path), what))

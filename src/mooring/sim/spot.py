@@ -66,8 +66,9 @@ class Spot:
         return Mistake(self.place, f"{self.name}{shown} {what}.")
 
     def note(self, what: str) -> Mistake:
-        """A mistake about this value in words of its own."""
-        return Mistake(self.place, f"{self.name}{what}")
+        """A mistake about this value in words of its own, made a sentence."""
+        end = "" if what.endswith((".", "?")) else "."
+        return Mistake(self.place, f"{self.name}{what}{end}")
 
     def missing(self) -> Mistake:
         return Mistake(self.place, f"{self.name} is missing.")

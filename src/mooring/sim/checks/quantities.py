@@ -34,7 +34,7 @@ def _one(quantity: Spot) -> Iterator[Mistake]:
     try:
         amount = parse_quantity(quantity.value)
     except QuantityError as error:
-        yield quantity.note(f": {error}.")
+        yield quantity.note(f": {error}")
         return
     if amount < 0:
         yield quantity.wrong("is negative")

@@ -1,0 +1,100 @@
+"""Carries out a scheduler's decisions in a world, one method for each kind, and reports back.
+
+Whatever a decision is about may be gone by the time it is carried out, as in a real cluster: then
+there is nothing to do, except that a bind must be reported as failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mooring.engine.decisions import Bind, Decision, Evict, Nominate, Patch, Wait
+from mooring.engine.events import BindFailed, Bound, Event
+from mooring.model.objects import Pod, PodCondition
+from mooring.sim.history import History
+from mooring.sim.merging import merged
+from mooring.sim.store import RefusedError
+from mooring.sim.world import World
+
+
+class Performer:
+    """Does what is decided. `tell` takes what the scheduler has to know of it."""
+
+    def __init__(self, world: World, history: History, tell: Callable[[Event], None]) -> None:
+        self.waits: dict[str, Wait] = {}  # uid to the last answer
+        self.patches: dict[str, dict[str, Any]] = {}  # pod key to all patches, merged
+        self._world = world
+        self._history = history
+        self._tell = tell
+
+    def perform(self, decision: Decision) -> None:
+        match decision:
+            case Bind():
+                self.perform_bind(decision)
+            case Wait():
+                self.perform_wait(decision)
+            case Evict():
+                self.perform_evict(decision)
+            case Nominate():
+                self.perform_nominate(decision)
+            case Patch():
+                self.perform_patch(decision)
+
+    def perform_bind(self, decision: Bind) -> None:
+        pod, node = decision.pod, decision.node
+        try:
+            self._world.bind(pod.key, node, uid=pod.uid, patch=decision.patch)
+        except RefusedError as error:
+            self._tell(BindFailed(pod, node, str(error)))
+            return
+        self._note_patch(pod.key, decision.patch)
+        message = f"Successfully assigned {pod.key} to {node}"
+        self._world.record("Normal", "Scheduled", "Binding", pod, message)
+        self._tell(Bound(pod, node))
+
+    def perform_wait(self, decision: Wait) -> None:
+        pod = decision.pod
+        self.waits[pod.uid] = decision
+        if not self._is_there(pod):
+            return
+        self._world.record("Warning", "FailedScheduling", "Scheduling", pod, decision.message)
+        why = PodCondition(
+            type="PodScheduled", status="False", reason=decision.reason, message=decision.message
+        )
+        self._world.patch_status(pod.key, conditions=(why,), nominated=decision.nominated)
+
+    def perform_evict(self, decision: Evict) -> None:
+        """A pod that is on its way out already is left to go."""
+        pod = decision.pod
+        if not self._is_there(pod) or self._world.pods[pod.key].terminating:
+            return
+        why = PodCondition(
+            type="DisruptionTarget", status="True", reason=decision.reason, message=decision.message
+        )
+        self._world.patch_status(pod.key, conditions=(why,))
+        by = self._world.pods.get(decision.by)
+        message = f"Preempted by pod {by.uid if by else decision.by} on node {pod.spec.node_name}"
+        self._world.record("Normal", "Preempted", "Preempting", pod, message)
+        self._history.evict(pod)
+        self._world.delete_pod(pod.key)
+
+    def perform_nominate(self, decision: Nominate) -> None:
+        if self._is_there(decision.pod):
+            self._world.patch_status(decision.pod.key, nominated=decision.node)
+
+    def perform_patch(self, decision: Patch) -> None:
+        try:
+            self._world.patch(decision.kind, decision.key, decision.patch)
+        except RefusedError:
+            return
+        if decision.kind == "Pod":
+            self._note_patch(decision.key, decision.patch)
+
+    def _is_there(self, pod: Pod) -> bool:
+        now = self._world.pods.get(pod.key)
+        return now is not None and now.uid == pod.uid
+
+    def _note_patch(self, key: str, patch: dict[str, Any]) -> None:
+        if patch:
+            self.patches[key] = merged(self.patches.get(key, {}), patch)

@@ -1,0 +1,148 @@
+"""Nodes and pods in a line: each call adds one thing and returns the builder."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import msgspec
+
+from mooring.model.objects import Node, Pod
+
+DEFAULT_NODE = {"cpu": "8", "memory": "32Gi", "pods": "110"}
+
+
+class NodeBuilder:
+    """A node of 8 cpus, 32Gi and 110 pods, until told otherwise."""
+
+    def __init__(self, name: str) -> None:
+        self._metadata: dict[str, Any] = {
+            "name": name,
+            "uid": f"node-{name}",
+            "labels": {"kubernetes.io/hostname": name},
+            "annotations": {},
+        }
+        self._spec: dict[str, Any] = {"taints": []}
+        self._allocatable: dict[str, Any] = dict(DEFAULT_NODE)
+        self._images: list[dict[str, Any]] = []
+
+    def has(self, **amounts: Any) -> Self:
+        """Sets resources: has(cpu=4, memory="8Gi", **{"nvidia.com/gpu": 8})."""
+        self._allocatable.update(amounts)
+        return self
+
+    def label(self, key: str, value: str = "") -> Self:
+        self._metadata["labels"][key] = value
+        return self
+
+    def annotation(self, key: str, value: str = "") -> Self:
+        self._metadata["annotations"][key] = value
+        return self
+
+    def zone(self, name: str) -> Self:
+        return self.label("topology.kubernetes.io/zone", name)
+
+    def taint(self, key: str, value: str = "", effect: str = "NoSchedule") -> Self:
+        self._spec["taints"].append({"key": key, "value": value, "effect": effect})
+        return self
+
+    def cordoned(self) -> Self:
+        self._spec["unschedulable"] = True
+        return self.taint("node.kubernetes.io/unschedulable")
+
+    def image(self, name: str, size_bytes: int) -> Self:
+        self._images.append({"names": [name], "sizeBytes": size_bytes})
+        return self
+
+    def build(self) -> Node:
+        status = {"allocatable": self._allocatable, "capacity": self._allocatable, "images": self._images}
+        return msgspec.convert({"metadata": self._metadata, "spec": self._spec, "status": status}, Node)
+
+
+class PodBuilder:
+    """A pod with one container that asks for nothing, until told otherwise."""
+
+    def __init__(self, name: str, namespace: str = "default") -> None:
+        self._metadata: dict[str, Any] = {
+            "name": name,
+            "namespace": namespace,
+            "uid": f"pod-{namespace}-{name}",
+            "labels": {},
+            "annotations": {},
+        }
+        self._container: dict[str, Any] = {"name": "main", "image": "app:1", "ports": [], "resources": {}}
+        self._spec: dict[str, Any] = {"schedulerName": "default-scheduler", "tolerations": []}
+        self._status: dict[str, Any] = {}
+
+    def requests(self, **amounts: Any) -> Self:
+        """Sets requests: requests(cpu=1, memory="1Gi", **{"nvidia.com/gpu": 1})."""
+        self._container["resources"].setdefault("requests", {}).update(amounts)
+        return self
+
+    def label(self, key: str, value: str = "") -> Self:
+        self._metadata["labels"][key] = value
+        return self
+
+    def annotation(self, key: str, value: str = "") -> Self:
+        self._metadata["annotations"][key] = value
+        return self
+
+    def priority(self, value: int) -> Self:
+        self._spec["priority"] = value
+        return self
+
+    def tolerates(self, key: str = "", value: str = "", effect: str = "") -> Self:
+        """Tolerates a taint: any value unless one is given, any effect unless one is given."""
+        operator = "Equal" if value else "Exists"
+        self._spec["tolerations"].append({"key": key, "operator": operator, "value": value, "effect": effect})
+        return self
+
+    def selects(self, key: str, value: str) -> Self:
+        """Goes only to nodes with this label."""
+        self._spec.setdefault("nodeSelector", {})[key] = value
+        return self
+
+    def prefers(self, key: str, *values: str, weight: int = 1) -> Self:
+        """Prefers nodes whose label has one of these values."""
+        term = {"matchExpressions": [{"key": key, "operator": "In", "values": values}]}
+        affinity = self._spec.setdefault("affinity", {}).setdefault("nodeAffinity", {})
+        preferred = affinity.setdefault("preferredDuringSchedulingIgnoredDuringExecution", [])
+        preferred.append({"weight": weight, "preference": term})
+        return self
+
+    def host_port(self, port: int, protocol: str = "TCP", host_ip: str = "") -> Self:
+        self._container["ports"].append({"hostPort": port, "protocol": protocol, "hostIP": host_ip})
+        return self
+
+    def image(self, name: str) -> Self:
+        self._container["image"] = name
+        return self
+
+    def gated(self, name: str) -> Self:
+        self._spec.setdefault("schedulingGates", []).append({"name": name})
+        return self
+
+    def scheduler(self, name: str) -> Self:
+        self._spec["schedulerName"] = name
+        return self
+
+    def running_on(self, node_name: str) -> Self:
+        """Is there already, whether it fits or not."""
+        self._spec["nodeName"] = node_name
+        self._status["phase"] = "Running"
+        return self
+
+    def nominated_to(self, node_name: str) -> Self:
+        self._status["nominatedNodeName"] = node_name
+        return self
+
+    def build(self) -> Pod:
+        spec = {**self._spec, "containers": [self._container]}
+        return msgspec.convert({"metadata": self._metadata, "spec": spec, "status": self._status}, Pod)
+
+
+def node(name: str) -> NodeBuilder:
+    return NodeBuilder(name)
+
+
+def pod(name: str, namespace: str = "default") -> PodBuilder:
+    return PodBuilder(name, namespace)
