@@ -35,7 +35,7 @@ Resources = dict[str, Any]
 def node(name: str = "n", allocatable: Resources | None = None, **spec: Any) -> Node:
     """A node; `labels` and `images` go where they belong, everything else into its spec."""
     labels, images = spec.pop("labels", {}), spec.pop("images", ())
-    room = {"pods": 110} | (allocatable or {})
+    room: Resources = {"pods": 110} | (allocatable or {})
     status = NodeStatus(allocatable=room, capacity=room, images=tuple(images))
     return Node(metadata=ObjectMeta(name=name, labels=labels), spec=NodeSpec(**spec), status=status)
 

@@ -7,8 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.framework.cycle import Cycle
-from mooring.framework.status import SKIP
 from mooring.model.objects import Container
 from mooring.plugins.balanced_allocation import BalancedAllocationArgs, NodeResourcesBalancedAllocation
 from plugins.stage import Stage, asking, node, pod
@@ -52,13 +50,9 @@ def test_balance(used: Any, asked: Any, allocatable: Any, expected: int) -> None
 
 
 def test_b13_best_effort_pods_are_skipped() -> None:
-    plugin: Any = Stage().make(NodeResourcesBalancedAllocation)
-    best_effort = pod(containers=(Container(),))
-    assert plugin.pre_score(Cycle("test", 0.0), best_effort, ()) is SKIP
-    assert plugin.sign(best_effort) is None
-    asks = asking("p", amounts(1, 0))
-    assert plugin.pre_score(Cycle("test", 0.0), asks, ()) is None
-    assert plugin.sign(asks) == (1, 0)
+    plugin = Stage().make(NodeResourcesBalancedAllocation)
+    assert plugin.sign(pod(containers=(Container(),))) is None
+    assert plugin.sign(asking("p", amounts(1, 0))) == (1, 0)
 
 
 def test_beyond_the_integers_floats_can_hold() -> None:

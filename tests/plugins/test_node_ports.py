@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from mooring.framework.cycle import Cycle
-from mooring.framework.status import SKIP, Code, Status
+from mooring.framework.status import Code, Status
 from mooring.model.objects import Pod
 from mooring.plugins.node_ports import TAKEN, NodePorts
 from plugins.stage import Stage, container, node, pod, ports
@@ -35,19 +32,17 @@ LOCAL = "UDP/127.0.0.1:8080"
 )
 def test_ports(wanted: Pod, used: Pod, passes: bool) -> None:
     stage = Stage([node("n"), node("idle")]).take(used, "n")
-    plugin: Any = stage.make(NodePorts)
-    assert plugin.pre_filter(Cycle("test", 0.0), wanted) is None
+    plugin = stage.make(NodePorts)
+    assert plugin.sign(wanted) is not None
     rejection = Status(Code.UNSCHEDULABLE, (TAKEN,), "NodePorts")
     assert stage.filtered(plugin, wanted) == {"n": None if passes else rejection, "idle": None}
 
 
 def test_h5_only_sidecars_among_init_containers_count() -> None:
-    plugin: Any = Stage().make(NodePorts)
+    plugin = Stage().make(NodePorts)
     plain = pod(init_containers=(container(ports=ports(LOCAL)),))
     sidecar = pod(init_containers=(container(ports=ports(LOCAL), restart_policy="Always"),))
-    assert plugin.pre_filter(Cycle("test", 0.0), plain) is SKIP
     assert plugin.sign(plain) is None
-    assert plugin.pre_filter(Cycle("test", 0.0), sidecar) is None
     assert plugin.sign(sidecar) == plugin.sign(using(LOCAL))
 
 

@@ -48,7 +48,8 @@ CASES = {
     "name in capitals": (
         "apiVersion: v1\nkind: Pod\nmetadata: {name: Web_1}\n",
         [
-            '3:18: metadata.name "Web_1" is not a name: lower case letters, digits, "-" and ".", up to 253 of them.'
+            '3:18: metadata.name "Web_1" is not a name: lower case letters, digits, "-" and ".", '
+            "up to 253 of them."
         ],
     ),
     "not an object": (
@@ -135,7 +136,8 @@ CASES = {
         ["7:7: spec.selector.matchExpressions[0].values is empty: operator In needs values."],
     ),
     "operator with values": (
-        f"{DEPLOYMENT}spec:\n  selector:\n    matchExpressions:\n    - {{key: a, operator: Exists, values: [b]}}\n",
+        f"{DEPLOYMENT}spec:\n  selector:\n    matchExpressions:\n"
+        "    - {key: a, operator: Exists, values: [b]}\n",
         ["7:42: spec.selector.matchExpressions[0].values is not empty: operator Exists takes no values."],
     ),
     "bad toleration": (

@@ -169,7 +169,8 @@ def test_all_mistakes_of_all_files_come_at_once(tmp_path: Path) -> None:
         "/1.yaml:1:1: apiVersion is missing.",
         "/1.yaml:4:1: metadata.name is missing.",
         "/none.yaml: no such file or folder.",
-        "/2.yaml:2:1: not valid YAML: did not find expected node content (while parsing a flow node from line 2).",
+        "/2.yaml:2:1: not valid YAML: did not find expected node content "
+        "(while parsing a flow node from line 2).",
     ]
     assert str(caught.value.mistakes[-1]).endswith("/empty: no *.yaml, *.yml or *.json file in this folder.")
 

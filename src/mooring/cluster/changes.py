@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from mooring.cluster.images import ImageSizes
 from mooring.cluster.pods import Hold, Placed
 from mooring.errors import ClusterError
-from mooring.model.objects import Node, Pod
+from mooring.model.objects import Node, Pod, PodSpec
 
 if TYPE_CHECKING:
     from mooring.cluster.cluster import Cluster
@@ -69,18 +72,23 @@ def set_row(cluster: Cluster, placed: Placed, row: int | None) -> Change:
     return set_row, (placed, before)
 
 
-def put_node(cluster: Cluster, node: Node, arrival: int | None = None) -> Change:
-    known = cluster.nodes.rows.get(node.name)
-    before = None if known is None else cluster.nodes.object_at(known)
-    row = cluster.nodes.put(node)
+def put_node(
+    cluster: Cluster, node: Node, arrival: int | None = None, image_sizes: ImageSizes | None = None
+) -> Change:
+    nodes = cluster.nodes
+    known = nodes.rows.get(node.name)
+    before = None if known is None else nodes.object_at(known)
+    forgotten = nodes.put(node, image_sizes)
+    row = nodes.rows[node.name]
     if arrival is not None:
-        cluster.nodes.arrival[row] = arrival
-    return (drop_node, (row,)) if before is None else (put_node, (before,))
+        nodes.arrival[row] = arrival
+    return (drop_node, (row,)) if before is None else (put_node, (before, None, forgotten))
 
 
 def drop_node(cluster: Cluster, row: int) -> Change:
-    arrival = cluster.nodes.arrival[row]
-    return put_node, (cluster.nodes.drop(row), arrival)
+    nodes = cluster.nodes
+    node, arrival = nodes.object_at(row), nodes.arrival[row]
+    return put_node, (node, arrival, nodes.drop(row))
 
 
 def _charge(cluster: Cluster, placed: Placed, sign: int) -> None:
@@ -101,9 +109,15 @@ def _same_to_plugins(old: Pod, new: Pod) -> bool:
     return (
         one.labels == other.labels
         and one.annotations == other.annotations
+        and one.owner_references == other.owner_references
         and one.deletion_timestamp == other.deletion_timestamp
         and old.status == new.status
+        and _same_but_for_the_node(old.spec, new.spec)
     )
+
+
+def _same_but_for_the_node(old: PodSpec, new: PodSpec) -> bool:
+    return msgspec.structs.replace(old, node_name=new.node_name) == new
 
 
 class History:
@@ -118,13 +132,13 @@ class History:
         self.position += len(reverses)
 
     def reaches(self, position: int) -> bool:
-        return self.position - position <= len(self._reverses)
+        return 0 <= self.position - position <= len(self._reverses)
 
     @contextmanager
     def rewound(self, cluster: Cluster, position: int) -> Iterator[None]:
         """The cluster as it was at an earlier position; back to now on leaving."""
         if not self.reaches(position):
-            raise ClusterError(f"the history no longer reaches back to change {position}")
+            raise ClusterError(f"the history does not reach change {position}")
         count = self.position - position
         forward = []
         for _ in range(count):

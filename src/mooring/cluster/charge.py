@@ -32,8 +32,7 @@ class Charges:
 
     def of(self, pod: Pod, *, bound: bool) -> Charge:
         """What a pod takes; a bound pod may hold more than its spec says (in-place resize)."""
-        resized = bound and (pod.status.container_statuses or pod.status.resources)
-        request = bound_request(pod) if resized else pod.spec.request
+        request = bound_request(pod) if bound and _may_be_resized(pod) else pod.spec.request
         key = (request, pod.spec.host_ports)
         known = self._known.get(key)
         if known is None:
@@ -53,3 +52,8 @@ class Charges:
             request.nonzero_memory,
             ports,
         )
+
+
+def _may_be_resized(pod: Pod) -> bool:
+    status = pod.status
+    return bool(status.container_statuses or status.init_container_statuses or status.resources)

@@ -45,6 +45,10 @@ class Cluster:
                 raise InvariantError(f"row {row} is free and holds {len(placed)} pods")
             holding = [p for p in placed if p.hold is not Hold.PROMISED]
             self._check_row(row, "pods", nodes.pods.at[row], len(holding))
+            cpu_milli = sum(p.charge.nonzero_cpu_milli for p in holding)
+            self._check_row(row, "nonzero cpu", nodes.nonzero_cpu_milli.at[row], cpu_milli)
+            memory = sum(p.charge.nonzero_memory for p in holding)
+            self._check_row(row, "nonzero memory", nodes.nonzero_memory.at[row], memory)
             for number, name in enumerate(nodes.resource_names.values):
                 columns = nodes.resources[number]
                 sums = {"requested": 0, "releasing": 0, "promised": 0}

@@ -1,13 +1,13 @@
 """What vector plugins see: columns over all nodes, or over some rows of them.
 
-Arrays line up with `rows`. Rows without a node are there too (all zero, labels absent); the engine
-masks them. `StaticColumns` holds what comes from node objects, `NodeColumns` also what pods take.
+Arrays line up with `rows` and are for reading only. Rows without a node are there too (all zero,
+labels absent); the engine masks them. `StaticColumns` holds what comes from node objects, `NodeColumns` also what pods take.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from mooring.model.ports import HostPort
 
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.intp]
+T = TypeVar("T", bound=np.generic[Any])
 
 
 class StaticColumns:
@@ -40,22 +41,22 @@ class StaticColumns:
 
     @property
     def alive(self) -> Bools:
-        return self._nodes.alive[self._at]
+        return self._read(self._nodes.alive)
 
     @property
     def unschedulable(self) -> Bools:
-        return self._nodes.unschedulable[self._at]
+        return self._read(self._nodes.unschedulable)
 
     @property
     def max_pods(self) -> Ints:
-        return self._nodes.max_pods.array[self._at]
+        return self._read(self._nodes.max_pods.array)
 
     @property
     def images(self) -> Images:
         return self._nodes.images
 
     def allocatable(self, resource: str) -> Ints:
-        return self._nodes.resources[self._nodes.resource(resource)].allocatable.array[self._at]
+        return self._read(self._nodes.resources[self._nodes.resource(resource)].allocatable.array)
 
     def matching_label(self, key: str, test: Callable[[str | None], bool]) -> Bools:
         """Rows whose value of a label (None where absent) passes the test."""
@@ -81,6 +82,11 @@ class StaticColumns:
         """The node at a position of these columns."""
         return self._view(int(self.rows[index]))
 
+    def _read(self, column: NDArray[T]) -> NDArray[T]:
+        seen = column[self._at]
+        seen.flags.writeable = False  # it may be the table's own memory
+        return seen
+
     def __getattr__(self, name: str) -> NoReturn:
         if name in ROW_COLUMNS:
             raise ScopeError(f"reads nodes.{name}, which scope STATIC does not declare: use scope ROW")
@@ -94,19 +100,19 @@ class NodeColumns(StaticColumns):
 
     @property
     def pod_count(self) -> Ints:
-        return self._nodes.pods.array[self._at]
+        return self._read(self._nodes.pods.array)
 
     def requested(self, resource: str) -> Ints:
-        return self._nodes.resources[self._nodes.resource(resource)].requested.array[self._at]
+        return self._read(self._nodes.resources[self._nodes.resource(resource)].requested.array)
 
     def free(self, resource: str) -> Ints:
         return np.asarray(self.allocatable(resource) - self.requested(resource))
 
     def requested_nonzero(self, resource: str) -> Ints:
         if resource == "cpu":
-            return self._nodes.nonzero_cpu_milli.array[self._at]
+            return self._read(self._nodes.nonzero_cpu_milli.array)
         if resource == "memory":
-            return self._nodes.nonzero_memory.array[self._at]
+            return self._read(self._nodes.nonzero_memory.array)
         return self.requested(resource)
 
     def port_clashes(self, ports: Iterable[HostPort]) -> Bools:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mooring.model.objects import Node
+
+ImageSizes = Mapping[str, int]
 
 
 class Image:
@@ -23,20 +27,30 @@ class Images:
         self.nodes = 0
         self.version = 0
 
-    def put(self, row: int, old: Node | None, new: Node | None) -> None:
-        """Follows a node object that appeared, changed or went."""
+    def put(
+        self, row: int, old: Node | None, new: Node | None, sizes: ImageSizes | None = None
+    ) -> ImageSizes:
+        """Follows a node object that appeared, changed or went.
+
+        Returns the sizes of the images that were forgotten. Given back as `sizes` with the node as it
+        was, they stand again: the first reporter may be long gone.
+        """
         gained = (new is not None) - (old is not None)
         if not gained and old and new and old.status.images == new.status.images:
-            return
+            return {}
         self.nodes += gained
         self.version += 1
+        forgotten = {}
         for name in _names(old):
             image = self._images[name]
             image.rows.discard(row)
             if not image.rows:
+                forgotten[name] = image.size_bytes
                 del self._images[name]
+        first = sizes or {}
         for name, size in _names(new).items():
-            self._images.setdefault(name, Image(size)).rows.add(row)
+            self._images.setdefault(name, Image(first.get(name, size))).rows.add(row)
+        return forgotten
 
     def find(self, name: str) -> Image | None:
         return self._images.get(name)
@@ -44,4 +58,5 @@ class Images:
 
 def _names(node: Node | None) -> dict[str, int]:
     images = node.status.images if node else ()
-    return {name: image.size_bytes for image in images for name in image.names}
+    # Backwards, so that of a name listed twice the first entry stays.
+    return {name: image.size_bytes for image in reversed(images) for name in image.names}

@@ -24,7 +24,7 @@ class LabelColumn:
     def matching(self, test: Callable[[str | None], bool]) -> NDArray[np.bool_]:
         """Which rows' value (None where absent) passes a test asked once per distinct value."""
         answers = np.fromiter(map(test, self.values.values), np.bool_, len(self.values))
-        table = np.append(answers, test(None))  # index -1 is the last entry: absent
+        table = np.append(answers, bool(test(None)))  # index -1 is the last entry: absent
         return np.asarray(table[self.ids])
 
 

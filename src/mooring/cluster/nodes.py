@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.charge import FIRST_RESOURCES, Charge
-from mooring.cluster.images import Images
+from mooring.cluster.images import Images, ImageSizes
 from mooring.cluster.interning import Interner
 from mooring.cluster.journal import Journal
 from mooring.cluster.labels import LabelColumns
 from mooring.cluster.usedports import UsedPorts
 from mooring.model.objects import Node, Taint
-from mooring.model.requests import node_allocatable
+from mooring.model.requests import Allocatable, node_allocatable
 
 Ints = NDArray[np.int64]
 FIRST_CAPACITY = 64
@@ -101,8 +101,12 @@ class NodeTable:
 
     # What follows is called by Statement only.
 
-    def put(self, node: Node) -> int:
-        """Adds a node, or replaces the object of the node of that name."""
+    def put(self, node: Node, image_sizes: ImageSizes | None = None) -> ImageSizes:
+        """Adds a node, or replaces the object of the node of that name.
+
+        Returns the sizes of the images forgotten with it, which `image_sizes` brings back.
+        """
+        has = node_allocatable(node.status.allocatable)  # may refuse the node: before anything changes
         row = self.rows.get(node.name)
         if row is None:
             row = self._new_row()
@@ -111,22 +115,22 @@ class NodeTable:
             self._arrivals += 1
             self.arrival[row] = self._arrivals
         old, self.objects[row] = self.objects[row], node
-        self._write_object(row, node)
-        self.images.put(row, old, node)
+        self._write_object(row, node, has)
+        forgotten = self.images.put(row, old, node, image_sizes)
         self._changed_object(row)
-        return row
+        return forgotten
 
-    def drop(self, row: int) -> Node:
-        """Takes a node without pods away and frees its row."""
+    def drop(self, row: int) -> ImageSizes:
+        """Takes a node without pods away and frees its row. Returns the sizes of images forgotten with it."""
         node = self.object_at(row)
-        self.images.put(row, node, None)
-        self._write_object(row, None)
+        forgotten = self.images.put(row, node, None)
+        self._write_object(row, None, Allocatable())
         self.alive[row] = False
         self.objects[row] = None
         del self.rows[node.name]
         self._free.append(row)
         self._changed_object(row)
-        return node
+        return forgotten
 
     def charge(self, row: int, charge: Charge, sign: int) -> None:
         """Adds (sign 1) or subtracts (sign -1) what a pod that holds a place takes."""
@@ -153,9 +157,8 @@ class NodeTable:
         self.node_journal.write(row)
         self.journal.write(row)
 
-    def _write_object(self, row: int, node: Node | None) -> None:
+    def _write_object(self, row: int, node: Node | None, has: Allocatable) -> None:
         """Fills the columns that come from the node object; zeros and absences when there is none."""
-        has = node_allocatable(node.status.allocatable if node else {})
         amounts = {"cpu": has.cpu_milli, "memory": has.memory, "ephemeral-storage": has.ephemeral_storage}
         amounts.update(has.scalars)
         for name in amounts:

@@ -27,6 +27,7 @@ class Placed(msgspec.Struct, eq=False):
     row: int | None
     charge: Charge
     hold: Hold
+    turn: int = 0  # pods came in this order; given by the table
 
 
 class PodTable:
@@ -36,6 +37,7 @@ class PodTable:
         self.by_uid: dict[str, Placed] = {}
         self.on_row: list[dict[str, Placed]] = []
         self.homeless: dict[str, dict[str, Placed]] = {}  # by the name of the node nobody knows
+        self._turns = 0
 
     def __len__(self) -> int:
         return len(self.by_uid)
@@ -46,12 +48,12 @@ class PodTable:
         return self.on_row[row]
 
     def add(self, placed: Placed) -> None:
-        uid = placed.pod.metadata.uid
-        self.by_uid[uid] = placed
-        if placed.row is None:
-            self.homeless.setdefault(placed.node, {})[uid] = placed
-        else:
-            self.on(placed.row)[uid] = placed
+        if not placed.turn:
+            self._turns += 1
+            placed.turn = self._turns
+        self.by_uid[placed.pod.metadata.uid] = placed
+        row = placed.row
+        _insert(self.homeless.setdefault(placed.node, {}) if row is None else self.on(row), placed)
 
     def remove(self, placed: Placed) -> None:
         uid = placed.pod.metadata.uid
@@ -63,3 +65,13 @@ class PodTable:
         del homeless[uid]
         if not homeless:
             del self.homeless[placed.node]
+
+
+def _insert(pods: dict[str, Placed], placed: Placed) -> None:
+    """Puts a pod at its turn: last, unless it comes back because its going was undone."""
+    is_last = not pods or next(reversed(pods.values())).turn < placed.turn
+    pods[placed.pod.metadata.uid] = placed
+    if not is_last:
+        in_turn = sorted(pods.items(), key=lambda item: item[1].turn)
+        pods.clear()
+        pods.update(in_turn)

@@ -101,12 +101,14 @@ class Statement:
         """The API server shows the pod on its node: what we assumed or knew of it is brought up to date."""
         placed = self._placed(pod.metadata.uid)
         charge = self._cluster.charges.of(pod, bound=True)
-        if placed.node == pod.spec.node_name and placed.charge is charge:
+        same = placed.node == pod.spec.node_name and placed.charge is charge
+        if same and placed.hold is not Hold.PROMISED:
             hold = Hold.RELEASING if placed.hold is Hold.RELEASING else Hold.BOUND
             self._reverses.append(changes.set_object(self._cluster, placed, pod, hold))
             return placed
         self.give_back(pod.metadata.uid)
-        return self.take(pod, pod.spec.node_name, bound=True, charge=charge)
+        taken = self.take(pod, pod.spec.node_name, bound=True, charge=charge)
+        return self.evict(pod.metadata.uid) if placed.hold is Hold.RELEASING else taken
 
     # nodes
 

@@ -8,13 +8,14 @@ import msgspec
 
 from mooring.engine.queued import QueuedPod
 
+MOST_DOUBLINGS = 63  # any maximum is reached by then
+
 
 def backoff_duration(initial: float, maximum: float, count: int) -> float:
     """Doubles with each failure up to the maximum; none before the first failure."""
     if count == 0 or maximum == 0:
         return 0
-    factor = 1 << (count - 1)
-    return maximum if initial > maximum / factor else initial * factor
+    return min(initial * (1 << min(count - 1, MOST_DOUBLINGS)), maximum)
 
 
 class Backoff(msgspec.Struct, frozen=True):

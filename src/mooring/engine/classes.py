@@ -108,6 +108,7 @@ def _forms(profile: Profile) -> list[Filter | Scorer]:
 def _sign(plugin: Plugin, pod: Pod) -> Hashable:
     """What goes into the class for a plugin. Answers that are not kept need no more than an interest."""
     sign: Hashable = answers.call(plugin.name, "sign", plugin.sign, pod)
+    answers.call(plugin.name, "sign", hash, sign)
     if sign is None or plugin.scope.kept:
         return sign
     return WHOLE_POD

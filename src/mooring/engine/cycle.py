@@ -74,7 +74,7 @@ class SchedulingCycle:
 
     def _attempt(self, queued: QueuedPod, profile: Profile, cycle: Cycle, decisions: list[Decision]) -> None:
         engine = self._engine
-        if not len(engine.cluster.nodes):
+        if not engine.cluster.nodes.rows:
             raise NoNodes
         pod = queued.pod
         if profile.at("before_pre_filter"):

@@ -123,6 +123,10 @@ class Engine:
         why = one_node(wait.node_name, status)
         self._fail_reserved(wait.reserved, why.message(), why)
 
+    def bound(self, uid: str) -> None:
+        """A pod was bound: there is nothing left to undo."""
+        self.binding.pop(uid, None)
+
     def bind_failed(self, uid: str, message: str) -> None:
         """A pod could not be bound: its place is free again, and it backs off as after an error."""
         reserved = self.binding.pop(uid, None)

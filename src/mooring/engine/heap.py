@@ -13,11 +13,13 @@ from mooring.engine.queued import QueuedPod
 class Heap:
     """Smallest key first; of equal keys, the one pushed first."""
 
+    # Of all heaps together: a ticket a pod brings from one heap must mean nothing to another.
+    _next = count(1).__next__
+
     def __init__(self, key: Callable[[QueuedPod], Any]) -> None:
         self._key = key
         self._entries: list[tuple[Any, int, QueuedPod]] = []
         self._tickets: set[int] = set()
-        self._next = count(1).__next__
 
     def __len__(self) -> int:
         return len(self._tickets)
@@ -27,10 +29,11 @@ class Heap:
 
     def push(self, queued: QueuedPod) -> None:
         """Adds a pod, or moves it to where its key now belongs."""
+        key = self._key(queued)
         self._tickets.discard(queued.ticket)
         queued.ticket = ticket = self._next()
         self._tickets.add(ticket)
-        heappush(self._entries, (self._key(queued), ticket, queued))
+        heappush(self._entries, (key, ticket, queued))
 
     def pop(self) -> QueuedPod | None:
         while self._entries:

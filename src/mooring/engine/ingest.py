@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from mooring.cluster.pods import Hold
 from mooring.engine.changes import event, node_update_events, object_event, pod_update_events
@@ -37,26 +38,23 @@ class Ingest:
         self._engine = engine
         self.pending: dict[str, Pod] = {}  # pods of our profiles that the API server shows unbound
 
+        self._takers: dict[type[Any], Callable[[Any, float], None]] = {
+            PodAdded: lambda event, now: self._pod(event.pod, now),
+            PodChanged: lambda event, now: self._pod(event.pod, now),
+            PodDeleted: lambda event, now: self._pod_gone(event.pod, now),
+            NodeAdded: lambda event, now: self._node(event.node, now),
+            NodeChanged: lambda event, now: self._node(event.node, now),
+            NodeDeleted: lambda event, now: self._node_gone(event.node, now),
+            ObjectAdded: lambda event, now: self._object(event.object, now),
+            ObjectChanged: lambda event, now: self._object(event.object, now),
+            ObjectDeleted: lambda event, now: self._object_gone(event.object, now),
+            Bound: lambda event, now: engine.bound(event.pod.metadata.uid),
+            BindFailed: lambda event, now: engine.bind_failed(event.pod.metadata.uid, event.message),
+            Tick: lambda event, now: self._tick(now),
+        }
+
     def take(self, event: Event, now: float) -> None:
-        match event:
-            case PodAdded(pod) | PodChanged(pod):
-                self._pod(pod, now)
-            case PodDeleted(pod):
-                self._pod_gone(pod, now)
-            case NodeAdded(node) | NodeChanged(node):
-                self._node(node, now)
-            case NodeDeleted(node):
-                self._node_gone(node, now)
-            case ObjectAdded(found) | ObjectChanged(found):
-                self._object(found, now)
-            case ObjectDeleted(found):
-                self._object_gone(found, now)
-            case Bound(pod, _):
-                self._engine.binding.pop(pod.metadata.uid, None)
-            case BindFailed(pod, _, message):
-                self._engine.bind_failed(pod.metadata.uid, message)
-            case Tick():
-                self._tick(now)
+        self._takers[type(event)](event, now)
 
     def place_freed(self, pod: Pod, now: float, *, but: str = "") -> None:
         """A pod gave its place back: others may fit now."""

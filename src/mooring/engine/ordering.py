@@ -7,6 +7,7 @@ from functools import cmp_to_key
 from typing import Any
 
 from mooring.engine.queued import QueuedPod
+from mooring.framework import answers
 from mooring.framework.plugin import Plugin
 
 
@@ -16,5 +17,14 @@ def sort_key_of(plugin: Plugin) -> Callable[[QueuedPod], Any]:
     if own is not None:
         key: Callable[[QueuedPod], Any] = own
         return key
-    less: Callable[[QueuedPod, QueuedPod], bool] = plugin.less
-    return cmp_to_key(lambda first, second: -1 if less(first, second) else int(less(second, first)))
+    return cmp_to_key(lambda first, second: _compare(plugin, first, second))
+
+
+def _compare(plugin: Plugin, first: QueuedPod, second: QueuedPod) -> int:
+    """Pods the plugin fails to compare count as equal: it must not break the heap they are in."""
+    less: Callable[[QueuedPod, QueuedPod], bool] = plugin.less  # type: ignore[attr-defined]
+    try:
+        return -1 if less(first, second) else int(bool(less(second, first)))
+    except Exception as error:
+        answers.raised(plugin.name, "less", error)
+        return 0

@@ -81,9 +81,9 @@ class SchedulingQueue:
         return self._start(queued)
 
     def take(self, uid: str) -> QueuedPod | None:
-        """A certain pod, out of turn, wherever it waits."""
+        """A certain pod, out of turn, wherever it waits, unless a gate holds it."""
         queued = self._pods.get(uid)
-        if queued is None or queued.where is Where.IN_FLIGHT:
+        if queued is None or queued.where is Where.IN_FLIGHT or queued.gating_plugin:
             return None
         self._leave(queued)
         return self._start(queued)
@@ -154,8 +154,12 @@ class SchedulingQueue:
             if queued.where is Where.IN_FLIGHT:
                 self.in_flight.record(ClusterEvent(ANY, Action.ALL, "ForceActivate", new=queued.pod))
                 continue
+            gates_passed = queued.where is not Where.UNSCHEDULABLE
             self._leave(queued)
-            self._enter_active(queued, now)
+            if gates_passed:
+                self._to_active(queued, now)
+            else:
+                self._enter_active(queued, now)
 
     def tick(self, now: float) -> None:
         """Lets pods whose back-off is over in, and pods that are stuck try again."""

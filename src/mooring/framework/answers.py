@@ -90,6 +90,8 @@ def status(plugin: str, point: str, answer: Any, codes: Collection[Code] | None 
         return None
     if not isinstance(answer, Status):
         raise failed(plugin, point, f"returned {answer!r}, which is neither a Status nor None")
+    if (mistake := _mistake_in(answer)) is not None:
+        raise failed(plugin, point, f"returned a Status {mistake}")
     if answer.code is Code.SUCCESS:
         return None
     if answer.code is Code.ERROR or (codes is not None and answer.code not in codes):
@@ -100,11 +102,22 @@ def status(plugin: str, point: str, answer: Any, codes: Collection[Code] | None 
     return answer.by(plugin)
 
 
+def _mistake_in(status: Status) -> str | None:
+    """What is wrong with a status that is one in name only."""
+    if not isinstance(status.code, Code):
+        return f"whose code is {status.code!r}, which is no Code"
+    if not (isinstance(status.reasons, tuple) and all(isinstance(r, str) for r in status.reasons)):
+        return f"whose reasons are {status.reasons!r}, which is not a tuple of strings"
+    if status.code is Code.WAIT and not isinstance(status.timeout_s, (int, float)):
+        return f"whose timeout_s is {status.timeout_s!r}, which is no number of seconds"
+    return None
+
+
 def score(plugin: str, answer: Any, *, raw: bool) -> int:
     """A checked score: an integer, within 0..100 unless it is still to be normalised."""
     if type(answer) is not int:
         try:
-            answer = index(answer)
+            answer = index(None if isinstance(answer, bool) else answer)  # a yes or no is no score
         except TypeError:
             raise failed(plugin, "score", f"returned {answer!r}, which is not an integer") from None
     if not raw and not 0 <= answer <= MAX_SCORE:

@@ -20,7 +20,7 @@ def installed_plugins() -> list[tuple[type[Plugin], bool]]:
     """Plugins of installed packages, by their entry points; True marks Mooring's own."""
     found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
     return [
-        (_plugin_class(entry.load(), entry.value), entry.module.startswith("mooring.")) for entry in found
+        (class_at(f"{entry.module}:{entry.attr}"), entry.module.startswith("mooring.")) for entry in found
     ]
 
 
@@ -39,8 +39,6 @@ def class_at(reference: str) -> type[Plugin]:
     module_name, _, class_name = reference.partition(":")
     try:
         module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise PolicyError.at(reference, f"cannot import {module_name}: {error}") from error
     except Exception as error:
         raise _broken(error, reference) from error
     found = getattr(module, class_name, None)
@@ -66,7 +64,7 @@ def _plugins_of(module: ModuleType, file: Path) -> list[type[Plugin]]:
     ]
     if not mine:
         raise PolicyError.at(f"{file}:1:1", "defines no subclass of mooring.Plugin")
-    return mine
+    return list(dict.fromkeys(mine))  # a class may have two names
 
 
 def _run(file: Path) -> ModuleType:
@@ -75,10 +73,14 @@ def _run(file: Path) -> ModuleType:
     spec = spec_from_file_location(name, file)
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
+    before = sys.modules.get(name)
     sys.modules[name] = module  # dataclasses and pickling look a class's module up here
     try:
         spec.loader.exec_module(module)
     except Exception as error:
+        del sys.modules[name]
+        if before is not None:
+            sys.modules[name] = before  # its classes may still be in use
         raise _broken(error, str(file)) from error
     return module
 
@@ -89,6 +91,13 @@ def _broken(error: Exception, where: str) -> PolicyError:
         return PolicyError.at(
             f"{error.filename or where}:{error.lineno or 1}:{error.offset or 1}", f"{error.msg}"
         )
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == where]
-    line = frames[-1].lineno if frames else 1
-    return PolicyError.at(f"{where}:{line}:1", f"cannot be imported: {type(error).__name__}: {error}")
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_machinery(frame)]
+    what = f"cannot be imported: {type(error).__name__}: {error}"
+    if not frames:
+        return PolicyError.at(where, what)  # none of its code ran: it was not found
+    last = [frame for frame in frames if frame.filename == frames[0].filename][-1]
+    return PolicyError.at(f"{last.filename}:{last.lineno}:{(last.colno or 0) + 1}", what)
+
+
+def _is_machinery(frame: traceback.FrameSummary) -> bool:
+    return frame.filename in (__file__, importlib.__file__) or frame.filename.startswith("<frozen importlib")

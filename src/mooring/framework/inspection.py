@@ -45,6 +45,8 @@ def place_of(plugin: type[Plugin], attribute: str = "") -> str:
 
 
 def _mistakes(plugin: type[Plugin]) -> Iterator[tuple[str, str]]:
+    if not (isinstance(plugin.name, str) and plugin.name):
+        yield "", f".name is {plugin.name!r}: it must be a word"
     if not isinstance(plugin.scope, Scope):
         yield "", f".scope is {plugin.scope!r}: it must be one of Scope.STATIC, ROW, DOMAIN or CLUSTER"
     if not (isinstance(plugin.Args, type) and issubclass(plugin.Args, PluginArgs)):
@@ -71,16 +73,19 @@ def _signature_mistakes(plugin: type[Plugin], point: Point) -> Iterator[str]:
     awaits = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
     if awaits and not point.may_await:
         yield " is async, but it decides, and deciding never awaits: only pre_bind, bind and post_bind may"
-    parameters = list(inspect.signature(function).parameters.values())
-    if not static:
-        parameters = parameters[1:]
-    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
-        return
-    names = tuple(p.name for p in parameters if p.default is p.empty)
-    if point.name == "normalize" and not names:
+    signature = inspect.signature(function)
+    if point.name == "normalize" and len(signature.parameters) == 1:
         return  # a plain function of the values, kept as a class attribute
-    if len(names) != len(point.parameters):
-        yield f" takes ({', '.join(names)}); it is called with ({', '.join(point.parameters)})"
+    try:
+        signature.bind(*(() if static else ("self",)), *point.parameters)
+    except TypeError:
+        takes = _shown(list(signature.parameters.values())[0 if static else 1 :])
+        yield f" takes {takes}; it is called with ({', '.join(point.parameters)})"
+
+
+def _shown(parameters: list[inspect.Parameter]) -> str:
+    bare = [parameter.replace(annotation=parameter.empty) for parameter in parameters]
+    return str(inspect.Signature(bare))
 
 
 def _misspelt(plugin: type[Plugin]) -> Iterator[tuple[str, str]]:

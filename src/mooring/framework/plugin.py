@@ -67,6 +67,12 @@ class Plugin:
         return WHOLE_POD
 
 
+def nothing_to_do(method: Any) -> Any:
+    """Marks a point that a configuration may name and at which the plugin does nothing: it is not run."""
+    method.nothing_to_do = True
+    return method
+
+
 def reads_spec_only(method: Any) -> Any:
     """Marks a `sign` that reads nothing but `pod.spec`: it is then asked once per distinct spec."""
     method.reads_spec_only = True

@@ -51,7 +51,11 @@ class Profile:
         config = POINTS[point].config
         candidates = self._at_config(config) if config else list(self.plugins.values())
         methods = ((plugin, getattr(plugin, point, None)) for plugin in candidates)
-        return [Hook(plugin.name, method, plugin) for plugin, method in methods if callable(method)]
+        return [
+            Hook(plugin.name, method, plugin)
+            for plugin, method in methods
+            if callable(method) and not getattr(method, "nothing_to_do", False)
+        ]
 
 
 def make_profile(

@@ -19,9 +19,8 @@ from mooring.cluster.nodes import Column, Ints, NodeTable
 from mooring.cluster.view import NodeView
 from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Handle
-from mooring.framework.plugin import Plugin, PluginArgs, reads_spec_only
+from mooring.framework.plugin import Plugin, PluginArgs, nothing_to_do, reads_spec_only
 from mooring.framework.scope import Scope
-from mooring.framework.status import SKIP, Status
 from mooring.model.objects import Pod, PodSpec
 from mooring.plugins.kept import PerTable
 from mooring.plugins.scored_resources import CPU_AND_MEMORY, ResourceSpec, bypasses
@@ -60,9 +59,9 @@ class NodeResourcesBalancedAllocation(Plugin):
         amounts = self._amounts(pod.spec)
         return amounts if any(amounts) else None
 
-    def pre_score(self, cycle: Cycle, pod: Pod, nodes: object) -> Status | None:
-        """Pods that ask for nothing would all be drawn to the most even node: they have no say."""
-        return None if any(self._amounts(pod.spec)) else SKIP
+    @nothing_to_do
+    def pre_score(self, cycle: Cycle, pod: Pod, nodes: object) -> None:
+        """Nothing to prepare: pods that ask for nothing are told apart by `sign`."""
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeView) -> int:
         kept = self._kept
@@ -141,14 +140,28 @@ def _sum(terms: list[float]) -> float:
 
 
 def _balances(usage: list[tuple[Ints, Ints]], rows: int) -> Ints:
-    """`_balance` of each row; a resource that a node has nothing of does not take part there."""
+    """`_balance` of each row; a resource that a node has nothing of does not take part there.
+
+    Arrays are written over where nobody needs them any more: making new ones is most of the time.
+    """
     parts = [has > 0 for _, has in usage]
-    fractions = [np.minimum(used / np.maximum(has, 1), 1.0) for used, has in usage]
+    fractions = [_fraction(used, has) for used, has in usage]
     if len(usage) == 2:
-        deviation = np.abs((fractions[0] - fractions[1]) / 2) * (parts[0] & parts[1])
+        deviation = fractions[0]
+        deviation -= fractions[1]
+        deviation /= 2
+        np.abs(deviation, out=deviation)
+        deviation *= parts[0] & parts[1]
     else:
         deviation = _deviation(parts, fractions, rows)
-    return ((1 - deviation) * 100).astype(np.int64)
+    np.subtract(1, deviation, out=deviation)
+    deviation *= 100
+    return deviation.astype(np.int64)
+
+
+def _fraction(used: Ints, has: Ints) -> Floats:
+    fraction: Floats = used / np.maximum(has, 1)
+    return np.minimum(fraction, 1.0, out=fraction)
 
 
 def _deviation(parts: list[Bools], fractions: list[Floats], rows: int) -> Floats:

@@ -8,9 +8,9 @@ from mooring.cluster.columns import Bools, NodeColumns
 from mooring.cluster.view import NodeView
 from mooring.framework.cycle import Cycle
 from mooring.framework.events import NODE, POD, Action, Hint, Interest
-from mooring.framework.plugin import Plugin, reads_spec_only
+from mooring.framework.plugin import Plugin, nothing_to_do, reads_spec_only
 from mooring.framework.scope import Scope
-from mooring.framework.status import SKIP, Status, unschedulable
+from mooring.framework.status import Status, unschedulable
 from mooring.model.objects import Pod
 from mooring.model.ports import HostPort, addresses_clash
 
@@ -27,8 +27,9 @@ class NodePorts(Plugin):
     def sign(self, pod: Pod) -> Hashable:
         return frozenset(pod.spec.host_ports) or None
 
-    def pre_filter(self, cycle: Cycle, pod: Pod) -> Status | None:
-        return None if pod.spec.host_ports else SKIP
+    @nothing_to_do
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> None:
+        """Nothing to prepare: pods without host ports are told apart by `sign`."""
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeView) -> Status | None:
         return self.rejection if node._nodes.ports.clash(node.row, pod.spec.host_ports) else None

@@ -13,7 +13,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.events import NODE, POD, Action, Hint, Interest
 from mooring.framework.handle import Handle
 from mooring.framework.normalize import reversed_maximum
-from mooring.framework.plugin import Plugin, PluginArgs, reads_spec_only
+from mooring.framework.plugin import Plugin, PluginArgs, nothing_to_do, reads_spec_only
 from mooring.framework.scope import Scope
 from mooring.framework.status import Status, unresolvable
 from mooring.model.objects import Node, Pod, Taint, Toleration
@@ -47,8 +47,9 @@ class TaintToleration(Plugin):
         kept_off = nodes.by_taints(lambda taints: self._kept_off(taints, tolerations))
         return np.asarray(kept_off == 0)
 
+    @nothing_to_do
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: object) -> None:
-        """Nothing to prepare; configurations may name the point."""
+        """Nothing to prepare."""
 
     def score(self, cycle: Cycle, pod: Pod, node: StaticNode) -> int:
         taints = node.taints

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from itertools import count
 
 Action = Callable[[], None]
@@ -68,7 +69,7 @@ def seconds_between(start: float, end: float) -> float:
 
 def timestamp(moment: float) -> str:
     """A moment in the API's form: UTC, whole seconds."""
-    return (EPOCH + timedelta(seconds=int(moment))).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _second(int(moment))
 
 
 def moment_of(text: str) -> float | None:
@@ -78,3 +79,8 @@ def moment_of(text: str) -> float | None:
     except ValueError:
         return None
     return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
+
+
+@lru_cache(maxsize=16)  # many objects are written at the same moment
+def _second(second: int) -> str:
+    return (EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%SZ")

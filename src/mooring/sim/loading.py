@@ -14,6 +14,7 @@ from mooring.sim.controllers import Controllers
 from mooring.sim.kinds import Typed
 from mooring.sim.manifests import Entry
 from mooring.sim.priorities import PriorityClasses
+from mooring.sim.store import RefusedError
 from mooring.sim.workloads import (
     DaemonSet,
     Deployment,
@@ -75,13 +76,21 @@ class Loader:
         if isinstance(value, Node):
             self._world.create_node(value)
         elif isinstance(value, Pod):
-            pod = self._world.create_pod(value)
-            self._controllers.note(pod)
-            self._arrived(pod)
+            self._bring_pod(value)
         else:
             created = self._world.create_object(entry.object)
             if isinstance(value, Workload):
                 self._controllers.add(created, value)
+
+    def _bring_pod(self, value: Pod) -> None:
+        """A pod whose name a workload has taken meanwhile does not come; an Event says so."""
+        try:
+            pod = self._world.create_pod(value)
+        except RefusedError as error:
+            self._world.record("Warning", "FailedCreate", "Create", value, str(error))
+            return
+        self._controllers.note(pod)
+        self._arrived(pod)
 
 
 def _rank(entry: Entry) -> int:

@@ -36,7 +36,6 @@ class Entry(msgspec.Struct, frozen=True):
 
     object: Object
     value: Typed | None
-    place: str
     arrives_at: float = 0.0
     leaves_at: float | None = None
 
@@ -50,11 +49,11 @@ def read_manifests(paths: Sequence[str | Path], *, stdin: TextIO | None = None) 
     """Every object in the files and folders, in order; ManifestError with all mistakes."""
     sources = Sources(paths, stdin)
     spots = [spot for document in sources.documents() for spot in _objects(document, (), document.data)]
-    mistakes = sources.mistakes + [mistake for spot in spots for mistake in head_mistakes(spot)]
-    sound = [spot for spot in spots if not any(head_mistakes(spot))]
-    entries, wrong = _entries(sound)
-    mistakes += wrong
-    mistakes += mistakes_between(sound)
+    heads = [(spot, list(head_mistakes(spot))) for spot in spots]
+    sound = [spot for spot, wrong in heads if not wrong]
+    entries, mistakes = _entries(sound)
+    mistakes += [mistake for _, wrong in heads for mistake in wrong]
+    mistakes += [*sources.mistakes, *mistakes_between(sound)]
     if mistakes:
         raise ManifestError(_in_file_order(mistakes, sources.files))
     return tuple(entries)
@@ -122,17 +121,17 @@ def _entry(spot: Spot, cluster_wide: frozenset[str]) -> tuple[Entry | None, list
     meta = replace(meta, namespace="" if kind in cluster_wide else meta.namespace or DEFAULT_NAMESPACE)
     value = replace(value, metadata=meta) if value is not None else None
     plain = Object(api_version=api_version, kind=kind, metadata=meta, data=spot.value)
-    return _timed(plain, value, spot.place), []
+    return _timed(plain, value), []
 
 
-def _timed(plain: Object, value: Typed | None, place: str) -> Entry:
+def _timed(plain: Object, value: Typed | None) -> Entry:
     """A workload's pods cannot come before it, nor before their template says."""
     own = plain.metadata.annotations
     template = template_of(plain.data).get("metadata") or {}
     theirs = (template.get("annotations") or {}) if value is not None else {}
     arrivals = [parse_duration(each[ARRIVES_AT]) for each in (own, theirs) if ARRIVES_AT in each]
     leaves = parse_duration(own[LEAVES_AT]) if LEAVES_AT in own else None
-    return Entry(plain, value, place, max(arrivals, default=0.0), leaves)
+    return Entry(plain, value, max(arrivals, default=0.0), leaves)
 
 
 def _in_file_order(mistakes: list[Mistake], files: Sequence[str]) -> list[Mistake]:

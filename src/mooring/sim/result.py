@@ -58,7 +58,7 @@ def to_data(result: Result) -> dict[str, Any]:
     }
     if result.scores is not None:
         data["scores"] = result.scores
-    plain: dict[str, Any] = msgspec.to_builtins(data, order="sorted")
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(data, order="sorted"))
     return plain
 
 

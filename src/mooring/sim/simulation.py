@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from mooring.engine.decisions import Bind, Decision, Wait
 from mooring.engine.events import Event, Tick
 from mooring.engine.queued import QueuedPod
+from mooring.engine.waiting import LONGEST_WAIT_S
 from mooring.model.objects import Pod
 from mooring.sim.clock import Clock, seconds_between
 from mooring.sim.controllers import Controllers
@@ -31,6 +32,7 @@ from mooring.sim.result import PendingPod, Result, Summary
 from mooring.sim.world import World
 
 PATIENCE_S = 360.0  # a scheduler looks at forgotten pods after 5 minutes, every 30 seconds
+PERMIT_PATIENCE_S = LONGEST_WAIT_S + PATIENCE_S  # pods at permit give up by then, and others have their turn
 SHORTEST_TICK_S = 1.0
 NEVER_TRIED = "the pod has not been tried yet"
 AT_PERMIT = "the pod waits for permission to be bound to {node}"
@@ -150,15 +152,18 @@ class Simulation:
     def _wake_at(self) -> float | None:
         """When the scheduler wants to look again, if that could still change anything."""
         wake = self.engine.wake_at()
-        if wake is None or (not self.engine.waiting and self._is_in_vain(wake)):
+        if wake is None or self._is_in_vain(wake):
             return None
         if wake <= self._ticked_at:
             wake = self._ticked_at + SHORTEST_TICK_S
         return max(wake, self.clock.now)
 
     def _is_in_vain(self, wake: float) -> bool:
-        is_last = self.clock.next_time is None
-        return self._all_tried() or (is_last and wake - self._changed_at > PATIENCE_S)
+        """True when nothing can come of it, or nothing has for so long that nothing will."""
+        patience = PERMIT_PATIENCE_S if self.engine.waiting else PATIENCE_S
+        if self.clock.next_time is None and wake - self._changed_at > patience:
+            return True
+        return not self.engine.waiting and self._all_tried()
 
     def _all_tried(self) -> bool:
         """True when every pod that may be tried was tried since the cluster last changed."""
@@ -220,17 +225,17 @@ class Simulation:
             self._progress(len(self._decided), max(self._expected, len(self.history.pods)))
 
     def _pending(self, pod: Pod) -> PendingPod:
-        """Why a pod waits: a gate before the queue, the last answer, a plugin that has yet to permit it."""
+        """Why a pod waits: a gate before the queue, the last answer, a permit that is still out."""
         nominated = pod.status.nominated_node_name or None
         if pod.spec.scheduling_gates:
             return PendingPod(GATED.message, (GATE_PLUGIN,), nominated)
-        if (permit := self.engine.waiting.get(pod.uid)) is not None:
-            message = AT_PERMIT.format(node=permit.node_name)
-            return PendingPod(message, tuple(permit.pending_plugins), nominated)
         if (gate := self._gate(pod.uid)) is not None:
             return PendingPod(gate.gating_message, (gate.gating_plugin,), nominated)
         if (wait := self.performer.waits.get(pod.uid)) is not None:
             return PendingPod(wait.message, wait.plugins, nominated)
+        if (permit := self.engine.waiting.get(pod.uid)) is not None:
+            message = AT_PERMIT.format(node=permit.node_name)
+            return PendingPod(message, tuple(permit.pending_plugins), nominated)
         return PendingPod(NEVER_TRIED, (), nominated)
 
     def _gate(self, uid: str) -> QueuedPod | None:

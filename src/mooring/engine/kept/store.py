@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.view import ClusterView
@@ -27,6 +27,9 @@ class KeptEvaluations:
         self._view = view
         self._kept: OrderedDict[Hashable, KeptEvaluation] = OrderedDict()
         self._static: dict[Hashable, StaticPart] = {}
+
+    def __iter__(self) -> Iterator[KeptEvaluation]:
+        return iter(list(self._kept.values()))
 
     def of(self, pod_class: PodClass, cycle: Cycle) -> KeptEvaluation:
         key = (pod_class.profile.name, pod_class.id, cycle.skip_filter, cycle.skip_score)

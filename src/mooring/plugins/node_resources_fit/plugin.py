@@ -14,16 +14,16 @@ from mooring.framework.answers import failed
 from mooring.framework.cycle import Cycle
 from mooring.framework.events import NODE, POD, Action, Hint, Interest
 from mooring.framework.handle import Handle
-from mooring.framework.plugin import Plugin, reads_spec_only
+from mooring.framework.plugin import Plugin, nothing_to_do, reads_spec_only
 from mooring.framework.scope import Scope
 from mooring.framework.status import Status, unresolvable, unschedulable
 from mooring.model.names import is_extended_resource
 from mooring.model.objects import Node, Pod, PodSpec
 from mooring.model.requests import node_allocatable, pod_request
+from mooring.plugins.kept import PerTable
 from mooring.plugins.node_resources_fit.args import FitArgs
 from mooring.plugins.node_resources_fit.hints import grew, room_freed, would_fit
 from mooring.plugins.node_resources_fit.strategies import NO_RESOURCES, Ask, Use, strategy_of
-from mooring.plugins.kept import PerTable
 from mooring.plugins.scored_resources import bypasses, supposed_amount
 
 NAME = "NodeResourcesFit"
@@ -57,8 +57,9 @@ class NodeResourcesFit(Plugin):
     def sign(self, pod: Pod) -> Hashable:
         return self._needs(pod.spec), self._supposed(pod.spec)
 
+    @nothing_to_do
     def pre_filter(self, cycle: Cycle, pod: Pod) -> None:
-        """Nothing to prepare; configurations may name the point."""
+        """Nothing to prepare."""
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeView) -> Status | None:
         kept, table, row = self._kept, node._nodes, node.row
@@ -79,8 +80,9 @@ class NodeResourcesFit(Plugin):
             fits &= nodes.free(name) >= amount
         return fits
 
+    @nothing_to_do
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: object) -> None:
-        """Nothing to prepare; configurations may name the point."""
+        """Nothing to prepare."""
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeView) -> int:
         kept = self._kept

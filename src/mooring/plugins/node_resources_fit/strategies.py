@@ -148,7 +148,9 @@ def percent(part: Ints, whole: Ints) -> Ints:
         pairs = zip(part.tolist(), divisor.tolist(), strict=True)
         return np.fromiter((p * 100 // d for p, d in pairs), np.int64, len(part))
     # In floats, which is several times faster than dividing integers, and rounds nothing at this size.
-    return (part * 100.0 / divisor.astype(np.float64)).astype(np.int64)
+    scaled = part * 100.0
+    scaled /= divisor
+    return scaled.astype(np.int64)
 
 
 def _weighed(scores: Sequence[Ints], uses: Sequence[Use], rows: int) -> Ints:

@@ -33,7 +33,7 @@ def _of_kind(spots: Iterable[Spot], kind: str) -> list[Spot]:
 
 def _twice(spots: list[Spot]) -> Iterator[Mistake]:
     cluster_wide = scopes_of([s.value for s in spots if s.value["kind"] == "CustomResourceDefinition"])
-    first: dict[tuple[str, str, str], str] = {}
+    first: dict[tuple[str, str, str], Spot] = {}
     for spot in spots:
         name = spot.child("metadata", "name")
         if name.value is None:  # the cluster will make one up from generateName
@@ -43,9 +43,11 @@ def _twice(spots: list[Spot]) -> Iterator[Mistake]:
         key = str(name.value) if kind in cluster_wide else f"{namespace}/{name.value}"
         identity = (spot.value["apiVersion"].rpartition("/")[0], kind, key)
         if identity in first:
-            yield Mistake(name.place, f"{kind} {key} is given twice; the first is at {first[identity]}.")
+            yield Mistake(
+                name.place, f"{kind} {key} is given twice; the first is at {first[identity].place}."
+            )
         else:
-            first[identity] = name.place
+            first[identity] = name
 
 
 def _two_defaults(classes: list[Spot]) -> Iterator[Mistake]:

@@ -1,4 +1,8 @@
-"""The workload controllers of the embedded cluster: they make the pods and replace the ones that go."""
+"""The workload controllers of the embedded cluster: they make the pods and replace the ones that go.
+
+Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs are played. CronJobs and
+ReplicationControllers make no pods, and the volume claim templates of StatefulSets make no claims.
+"""
 
 from mooring.sim.controllers.controllers import Controllers
 

@@ -54,6 +54,8 @@ class StatefulSetController(Controller):
         """Makes every pod that may be made now."""
         for name, index in self._names.items():
             if name not in self._there:
+                if f"{self.template.namespace}/{name}" in self.world.pods:
+                    return  # somebody else's pod has the name: there is no going on
                 self._there.add(name)
                 self.make(name=name, labels={POD_NAME: name, POD_INDEX: str(index)})
             if self._ordered and name not in self._ran:

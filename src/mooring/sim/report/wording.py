@@ -42,7 +42,7 @@ def share(used: int, capacity: int) -> float:
 
 
 def percent(part: float) -> str:
-    return f"{part * 100:.0f}%" if part == 0 or part >= 0.01 else "<1%"
+    return f"{part * 100:.0f}%" if part == 0 or part >= 0.01 else f"{part * 100:.1f}%"
 
 
 def duration(seconds: float) -> str:

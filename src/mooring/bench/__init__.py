@@ -1,0 +1,1 @@
+"""Engine benchmarks: what `mooring bench` runs."""

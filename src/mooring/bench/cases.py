@@ -1,0 +1,191 @@
+"""The cases `mooring bench` knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mooring.bench.case import Case, node, pod, pod_spec, pods_of
+from mooring.engine.engine import Engine
+from mooring.engine.events import NodeAdded, NodeDeleted, PodAdded, PodDeleted
+from mooring.framework.cycle import Cycle
+from mooring.framework.plugin import Plugin
+from mooring.framework.scope import Scope
+from mooring.framework.status import Status, unschedulable
+from mooring.model.objects import Node, Pod
+
+ZONE = "topology.kubernetes.io/zone"
+BASIC = pods_of(pod_spec())
+FIRST = pods_of(pod_spec(), "first")
+
+
+class KeepClear(Plugin):
+    """A policy as people write them: one node at a time, declared ROW."""
+
+    scope = Scope.ROW
+
+    def filter(self, cycle: Cycle, pod: Pod, node: object) -> Status | None:
+        full = node.pod_count >= node.max_pods - 1  # type: ignore[attr-defined]
+        return unschedulable("node(s) are kept one pod below their limit") if full else None
+
+    def score(self, cycle: Cycle, pod: Pod, node: object) -> int:
+        return 100 - min(100, node.pod_count)  # type: ignore[attr-defined]
+
+
+class Undeclared(KeepClear):
+    """The same policy with nothing declared: asked about every node, every time."""
+
+    scope = Scope.CLUSTER
+
+
+def _plain_node(number: int) -> Node:
+    return node(number)
+
+
+def _zoned_node(number: int) -> Node:
+    return node(number, labels={ZONE: "zone1"})
+
+
+def _own_resource_node(number: int) -> Node:
+    return node(number, resources={f"foo.com/bar-{number}": "1"})
+
+
+def _own_resource_pods(count: int) -> Iterator[Pod]:
+    for number in range(count):
+        spec = pod_spec({"cpu": "100m", "memory": "500Mi", f"foo.com/bar-{number}": "1"})
+        yield pod(f"pod-{number}", spec)
+
+
+def _daemon_pods(count: int) -> Iterator[Pod]:
+    """Pinned one by one to nodes by name, as the DaemonSet controller pins them."""
+    for number in range(count):
+        fields = [{"key": "metadata.name", "operator": "In", "values": [f"node-{number % 5000}"]}]
+        required = {"nodeSelectorTerms": [{"matchFields": fields}]}
+        affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+        yield pod(f"daemon-{number}", pod_spec({}, affinity=affinity))
+
+
+def _zone_affinity() -> dict[str, object]:
+    expression = {"key": ZONE, "operator": "In", "values": ["zone1", "zone2"]}
+    required = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+
+
+def _classes(count: int, kinds: int = 1000) -> Iterator[Pod]:
+    specs = [pod_spec({"cpu": f"{100 + kind}m", "memory": "500Mi"}) for kind in range(kinds)]
+    for number in range(count):
+        yield pod(f"pod-{number}", specs[number % kinds])
+
+
+def _never_fits(engine: Engine, number: int) -> None:
+    """Every 50th pod is preceded by one that fits nowhere."""
+    if number % 50 == 0:
+        engine.handle(PodAdded(pod(f"big-{number}", pod_spec({"cpu": "9"}, priority=10))), 0.0)
+
+
+def _mixed_churn(engine: Engine, number: int) -> None:
+    """A node comes and goes, and a pod that fits nowhere, again and again."""
+    if number % 100 == 0:
+        engine.handle(NodeAdded(node(10_000_000, resources={"pods": "0"})), 0.0)
+        engine.handle(PodAdded(pod("churn", pod_spec({"cpu": "9"}))), 0.0)
+    elif number % 100 == 50:
+        engine.handle(NodeDeleted(node(10_000_000)), 0.0)
+        engine.handle(PodDeleted(pod("churn", pod_spec({"cpu": "9"}))), 0.0)
+
+
+def _gated(count: int) -> Iterator[Pod]:
+    return pods_of(pod_spec({}, schedulingGates=[{"name": "wait"}]), "gated")(count)
+
+
+CASES: dict[str, Case] = {
+    case.name: case
+    for case in (
+        Case(
+            name="SchedulingBasic",
+            about="pods that are all alike",
+            make_node=_plain_node,
+            make_first_pods=FIRST,
+            make_pods=BASIC,
+        ),
+        Case(
+            name="SchedulingNodeAffinity",
+            about="required node affinity to a zone every node is in",
+            make_node=_zoned_node,
+            make_first_pods=FIRST,
+            make_pods=pods_of(pod_spec(affinity=_zone_affinity())),
+        ),
+        Case(
+            name="SchedulingDaemonset",
+            about="each pod is pinned to one node by name",
+            make_node=_plain_node,
+            make_first_pods=FIRST,
+            make_pods=_daemon_pods,
+        ),
+        Case(
+            name="SchedulingSecrets",
+            about="pods with a secret volume",
+            make_node=_plain_node,
+            make_first_pods=FIRST,
+            make_pods=pods_of(pod_spec(volumes=[{"name": "s", "secret": {"secretName": "s"}}])),
+        ),
+        Case(
+            name="SchedulingWithExtendedResource",
+            about="each node has a resource of its own, each pod wants one of them",
+            make_node=_own_resource_node,
+            make_pods=_own_resource_pods,
+            nodes=500,
+            first_pods=0,
+            pods=500,
+        ),
+        Case(
+            name="SchedulingWhileGated",
+            about="10,000 gated pods wait while pods that ask for nothing are placed",
+            make_node=lambda number: node(number, resources={"pods": "40000"}),
+            make_first_pods=_gated,
+            make_pods=pods_of(pod_spec({})),
+            nodes=1,
+            first_pods=10_000,
+            pods=20_000,
+        ),
+        Case(
+            name="Unschedulable",
+            about="pods that fit nowhere arrive among those that do",
+            make_node=_plain_node,
+            make_first_pods=FIRST,
+            make_pods=BASIC,
+            churn=_never_fits,
+        ),
+        Case(
+            name="SchedulingWithMixedChurn",
+            about="a node and a pod that fits nowhere come and go",
+            make_node=_plain_node,
+            first_pods=0,
+            make_pods=BASIC,
+            churn=_mixed_churn,
+        ),
+        Case(
+            name="ManyClasses",
+            about="1,000 kinds of pods, one after the other",
+            make_node=_plain_node,
+            make_first_pods=FIRST,
+            make_pods=_classes,
+            pods=5000,
+        ),
+        Case(
+            name="RowPolicy",
+            about="SchedulingBasic with a per-node Python policy declared ROW",
+            make_node=_plain_node,
+            make_first_pods=FIRST,
+            make_pods=BASIC,
+            policies=(KeepClear,),
+        ),
+        Case(
+            name="FullEvaluation",
+            about="SchedulingBasic with the same policy undeclared: every node is asked every time",
+            make_node=_plain_node,
+            make_first_pods=FIRST,
+            make_pods=BASIC,
+            policies=(Undeclared,),
+            pods=500,
+        ),
+    )
+}

@@ -1,0 +1,116 @@
+"""Runs one case in this process and measures it.
+
+Generating objects, adding nodes and the pods that are there first lie outside the measured part.
+Inside lie the queue, the choice, taking the place, and the decision with its confirmation.
+"""
+
+from __future__ import annotations
+
+import gc
+import resource
+from collections.abc import Callable
+from time import perf_counter, process_time
+
+import msgspec
+
+from mooring.bench.case import Case
+from mooring.engine.decisions import Bind, Decision
+from mooring.engine.engine import Engine
+from mooring.engine.events import Bound, NodeAdded, PodAdded
+from mooring.model.objects import Pod
+from mooring.plugins.catalogue import plans_with
+
+WARM_UP_PODS = 100
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """One line of the table, and one object of `--json`."""
+
+    case: str
+    nodes: int
+    pods: int
+    bound: int
+    pods_per_s: float
+    cpu_us_per_pod: float
+    p50_us: float
+    p99_us: float
+    peak_mb: float
+
+
+Progress = Callable[[int, int], None]
+
+
+def run_case(case: Case, nodes: int, pods: int, progress: Progress | None = None) -> Measured:
+    engine = _prepared(case, nodes)
+    _schedule_all(engine, [_renamed(p, "warm-up") for p in case.make_pods(min(WARM_UP_PODS, pods))])
+    wanted = list(case.make_pods(pods))
+    gc.collect()
+    gc.freeze()  # what is there before the first decision is not looked at again
+    cycles: list[float] = []
+    bound = 0
+    wall, cpu = perf_counter(), process_time()
+    for number, pod in enumerate(wanted):
+        if case.churn is not None:
+            case.churn(engine, number)
+        engine.handle(PodAdded(pod), 0.0)
+        bound += _drain(engine, cycles)
+        if progress is not None and number % 1000 == 0:
+            progress(number, pods)
+    wall, cpu = perf_counter() - wall, process_time() - cpu
+    gc.unfreeze()
+    cycles.sort()
+    return Measured(
+        case=case.name,
+        nodes=nodes,
+        pods=pods,
+        bound=bound,
+        pods_per_s=round(pods / wall, 1),
+        cpu_us_per_pod=round(cpu / pods * 1e6, 2),
+        p50_us=round(cycles[len(cycles) // 2] * 1e6, 2) if cycles else 0.0,
+        p99_us=round(cycles[len(cycles) * 99 // 100] * 1e6, 2) if cycles else 0.0,
+        peak_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+    )
+
+
+def _prepared(case: Case, nodes: int) -> Engine:
+    plans, registry = plans_with(case.policies, {}, {})
+    engine = Engine(plans, registry)
+    for number in range(nodes):
+        engine.handle(NodeAdded(case.make_node(number)), 0.0)
+    if case.make_first_pods is not None:
+        _schedule_all(engine, list(case.make_first_pods(case.first_pods)))
+    return engine
+
+
+def _schedule_all(engine: Engine, pods: list[Pod]) -> None:
+    for pod in pods:
+        engine.handle(PodAdded(pod), 0.0)
+    _drain(engine, [])
+
+
+def _drain(engine: Engine, cycles: list[float]) -> int:
+    """Schedules until no pod is ready; returns how many were bound."""
+    bound = 0
+    while True:
+        start = perf_counter()
+        decisions = engine.schedule(0.0)
+        if decisions is None:
+            return bound
+        cycles.append(perf_counter() - start)
+        bound += _confirm(engine, decisions)
+
+
+def _confirm(engine: Engine, decisions: list[Decision]) -> int:
+    bound = 0
+    for decision in decisions:
+        if type(decision) is Bind:
+            engine.handle(Bound(decision.pod, decision.node), 0.0)
+            bound += 1
+    return bound
+
+
+def _renamed(pod: Pod, prefix: str) -> Pod:
+    meta = msgspec.structs.replace(
+        pod.metadata, name=f"{prefix}-{pod.metadata.name}", uid=f"{prefix}-{pod.metadata.uid}"
+    )
+    return msgspec.structs.replace(pod, metadata=meta)

@@ -1,0 +1,72 @@
+"""`mooring`: finds the command and runs it; turns what people got wrong into one clear message.
+
+Exit codes: 0 done, 1 the answer is no, 2 bad usage or input.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+from importlib.metadata import version
+
+import click
+
+from mooring.errors import InputError, MooringError
+
+COMMANDS = {
+    "simulate": "run manifests on the embedded cluster and report",
+    "check": "find mistakes in a configuration or a policy",
+    "bench": "engine benchmarks, one table",
+}
+
+
+class Lazy(click.Group):
+    """A group whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"mooring.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lists the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version("mooring"), prog_name="mooring")
+def cli() -> None:
+    """Mooring: the Kubernetes scheduler you program in Python."""
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.CRITICAL)
+
+
+def main() -> None:
+    try:
+        cli.main(standalone_mode=False)
+    except InputError as error:
+        for mistake in error.mistakes:
+            click.echo(mistake, err=True)
+        sys.exit(2)
+    except MooringError as error:
+        click.echo(f"mooring: {error}", err=True)
+        sys.exit(2)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read our output has gone; there is nobody to tell
+
+
+if __name__ == "__main__":
+    main()
