@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mooring.bench.case import Case, node, pod, pod_spec, pods_of
+from mooring.cluster.view import NodeView
 from mooring.engine.engine import Engine
 from mooring.engine.events import NodeAdded, NodeDeleted, PodAdded, PodDeleted
 from mooring.framework.cycle import Cycle
@@ -23,12 +24,12 @@ class KeepClear(Plugin):
 
     scope = Scope.ROW
 
-    def filter(self, cycle: Cycle, pod: Pod, node: object) -> Status | None:
-        full = node.pod_count >= node.max_pods - 1  # type: ignore[attr-defined]
+    def filter(self, cycle: Cycle, pod: Pod, node: NodeView) -> Status | None:
+        full = node.pod_count >= node.max_pods - 1
         return unschedulable("node(s) are kept one pod below their limit") if full else None
 
-    def score(self, cycle: Cycle, pod: Pod, node: object) -> int:
-        return 100 - min(100, node.pod_count)  # type: ignore[attr-defined]
+    def score(self, cycle: Cycle, pod: Pod, node: NodeView) -> int:
+        return 100 - min(100, node.pod_count)
 
 
 class Undeclared(KeepClear):

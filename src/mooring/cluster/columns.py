@@ -1,37 +1,38 @@
 """What vector plugins see: columns over all nodes, or over some rows of them.
 
 Arrays line up with `rows` and are for reading only. Rows without a node are there too (all zero,
-labels absent); the engine masks them. `StaticColumns` holds what comes from node objects, `NodeColumns` also what pods take.
+labels absent); the engine masks them. `StaticColumns` holds what comes from node objects,
+`NodeColumns` also what pods take.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.images import Images
 from mooring.cluster.nodes import Ints, NodeTable
-from mooring.cluster.view import NodeView, StaticNode
+from mooring.cluster.view import StaticNode
 from mooring.errors import ScopeError
 from mooring.model.objects import Taint
 from mooring.model.ports import HostPort
 
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.intp]
-T = TypeVar("T", bound=np.generic[Any])
+T = TypeVar("T", bound=np.generic)
 
 
 class StaticColumns:
     """Columns of node objects over some rows."""
 
-    __slots__ = ("_at", "_nodes", "_view", "rows")
+    __slots__ = ("_at", "_nodes", "at_row", "rows")
 
     def __init__(self, nodes: NodeTable, view: Callable[[int], StaticNode], rows: Rows | None = None) -> None:
         self._nodes = nodes
-        self._view = view
+        self.at_row = view  # the node at a row of the table
         self.rows: Rows = np.arange(nodes.high) if rows is None else rows
         # A slice reads columns without copying them.
         self._at: slice | Rows = slice(0, nodes.high) if rows is None else rows
@@ -78,10 +79,6 @@ class StaticColumns:
         known = self._nodes.rows
         return self.mask_of(known[name] for name in names if name in known)
 
-    def view(self, index: int) -> StaticNode:
-        """The node at a position of these columns."""
-        return self._view(int(self.rows[index]))
-
     def _read(self, column: NDArray[T]) -> NDArray[T]:
         seen = column[self._at]
         seen.flags.writeable = False  # it may be the table's own memory
@@ -118,11 +115,6 @@ class NodeColumns(StaticColumns):
     def port_clashes(self, ports: Iterable[HostPort]) -> Bools:
         """Rows on which any of the host ports is taken."""
         return self.mask_of(self._nodes.ports.clashing_rows(ports))
-
-    def view(self, index: int) -> NodeView:
-        view = self._view(int(self.rows[index]))
-        assert isinstance(view, NodeView)
-        return view
 
 
 ROW_COLUMNS = frozenset(name for name in vars(NodeColumns) if not name.startswith("_"))

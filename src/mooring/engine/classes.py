@@ -36,6 +36,7 @@ class PodClass(msgspec.Struct, eq=False):
     pre_filters: tuple[Hook, ...] = ()
     pre_scores: tuple[Hook, ...] = ()
     keeps: bool = False  # every plugin that looks at it keeps its answers
+    met: bool = False  # a pod of it has been placed, or tried, before
 
     def __post_init__(self) -> None:
         """Sorts out once which plugins concern the class: the others cost its pods nothing."""

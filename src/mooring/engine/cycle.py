@@ -113,7 +113,7 @@ class SchedulingCycle:
         return found
 
     def _rejected(self, status: Status) -> FitError:
-        return rejected_before(status, list(self._engine.cluster.nodes.rows))
+        return rejected_before(self._engine.cluster.nodes, status)
 
     def _pre_predicate(
         self, queued: QueuedPod, profile: Profile, cycle: Cycle, session: Session, decisions: list[Decision]
@@ -232,7 +232,7 @@ class SchedulingCycle:
 
     def _must_pass(self, status: Status | None, node_name: str) -> None:
         if status is not None:
-            raise Unfit(one_node(node_name, status), nominated="")
+            raise Unfit(one_node(self._engine.cluster.nodes, node_name, status), nominated="")
 
     def bind(self, reserved: Reserved) -> Bind:
         """The pod's place is final as far as we are concerned: have it bound."""

@@ -120,7 +120,7 @@ class Engine:
             return
         self._cycle.give_back(wait.reserved)
         self._ingest.place_freed(wait.pod, self.now, but=uid)
-        why = one_node(wait.node_name, status)
+        why = one_node(self.cluster.nodes, wait.node_name, status)
         self._fail_reserved(wait.reserved, why.message(), why)
 
     def bound(self, uid: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from mooring.cluster.nodes import NodeTable
 from mooring.framework.status import Code, Status
 
 NO_NODES = "no nodes available to schedule pods"
@@ -15,46 +16,45 @@ NO_NODES = "no nodes available to schedule pods"
 class NodeStatuses(Mapping[str, Status]):
     """The status of every node: those that were asked, and one for all that were not."""
 
-    def __init__(self, statuses: dict[str, Status], names: Iterable[str], absent: Status) -> None:
-        self._statuses = statuses
-        self._names = list(names)
+    def __init__(self, nodes: NodeTable, by_row: Mapping[int, Status], absent: Status) -> None:
+        self._nodes = nodes
+        self._by_row = by_row
         self.absent = absent
 
     def __getitem__(self, name: str) -> Status:
-        return self._statuses.get(name, self.absent)
+        return self._by_row.get(self._nodes.rows[name], self.absent)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._nodes.rows)
 
     def __len__(self) -> int:
-        return len(self._names)
-
-    @property
-    def explicit(self) -> dict[str, Status]:
-        return self._statuses
+        return len(self._nodes.rows)
 
     def resolvable(self) -> list[str]:
         """Nodes on which evicting pods may help."""
-        return [name for name in self._names if self[name].code is Code.UNSCHEDULABLE]
+        return [name for name in self if self[name].code is Code.UNSCHEDULABLE]
 
 
 class FitError(msgspec.Struct, frozen=True):
-    """A pod that fits nowhere."""
+    """A pod that fits nowhere. `counts` says how many nodes gave each status."""
 
     nodes: int
     statuses: NodeStatuses
+    counts: Mapping[Status, int]
     pre_filter_message: str = ""
     plugins: frozenset[str] = frozenset()
     pending_plugins: frozenset[str] = frozenset()
 
     def histogram(self) -> Counter[str]:
         """How many nodes gave each reason. A node may give several."""
-        counts: Counter[str] = Counter()
-        for status in self.statuses.explicit.values():
-            counts.update(status.reasons)
+        reasons: Counter[str] = Counter()
+        for status, count in self.counts.items():
+            for reason in status.reasons:
+                reasons[reason] += count
+        asked = sum(self.counts.values())
         for reason in self.statuses.absent.reasons:
-            counts[reason] += self.nodes - len(self.statuses.explicit)
-        return +counts
+            reasons[reason] += self.nodes - asked
+        return +reasons
 
     def message(self, post_filter: str = "") -> str:
         text = f"0/{self.nodes} nodes are available:"
@@ -65,23 +65,34 @@ class FitError(msgspec.Struct, frozen=True):
         return f"{text} {post_filter}" if post_filter else text
 
 
-def one_node(node_name: str, status: Status) -> FitError:
+def one_node(nodes: NodeTable, node_name: str, status: Status) -> FitError:
     """A pod that had a node and was rejected there, at reserve or permit."""
+    row = nodes.rows.get(node_name, -1)
     plugins, pending = _blame([status])
-    statuses = NodeStatuses({node_name: status}, [node_name], Status())
-    return FitError(1, statuses, plugins=plugins, pending_plugins=pending)
+    return FitError(
+        1, NodeStatuses(nodes, {row: status}, Status()), {status: 1}, plugins=plugins, pending_plugins=pending
+    )
 
 
-def nodes_rejected(statuses: NodeStatuses, nodes: int, also: Iterable[str] = ()) -> FitError:
+def nodes_rejected(
+    nodes: NodeTable,
+    by_row: Mapping[int, Status],
+    counts: Mapping[Status, int],
+    absent: Status = Status(),  # noqa: B008 - frozen
+    also: Iterable[str] = (),
+) -> FitError:
     """A pod every node rejected. `also` names the plugins that kept nodes from being asked."""
-    plugins, pending = _blame(statuses.explicit.values())
-    return FitError(nodes, statuses, plugins=plugins | frozenset(also), pending_plugins=pending)
+    plugins, pending = _blame(counts)
+    statuses = NodeStatuses(nodes, by_row, absent)
+    return FitError(
+        len(nodes), statuses, counts, plugins=plugins | frozenset(also), pending_plugins=pending
+    )
 
 
-def rejected_before(status: Status, names: list[str]) -> FitError:
+def rejected_before(nodes: NodeTable, status: Status) -> FitError:
     """A pod that was rejected before any node was asked."""
     plugins, pending = _blame([status])
-    return FitError(len(names), NodeStatuses({}, names, status), status.message, plugins, pending)
+    return FitError(len(nodes), NodeStatuses(nodes, {}, status), {}, status.message, plugins, pending)
 
 
 def _blame(statuses: Iterable[Status]) -> tuple[frozenset[str], frozenset[str]]:

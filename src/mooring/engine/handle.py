@@ -58,7 +58,7 @@ class EngineHandle(Handle):
         return self._engine.objects.of(kind)
 
     def invalidate(self) -> None:
-        self._engine.placer.kept.forget()
+        self._engine.placer.forget()
 
     def nominated(self, node_name: str) -> list[Pod]:
         return self._engine.nominator.on(node_name)

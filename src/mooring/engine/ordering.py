@@ -13,11 +13,19 @@ from mooring.framework.plugin import Plugin
 
 def sort_key_of(plugin: Plugin) -> Callable[[QueuedPod], Any]:
     """A key for heaps: the plugin's own, or one made from its `less`."""
-    own = getattr(plugin, "sort_key", None)
-    if own is not None:
-        key: Callable[[QueuedPod], Any] = own
-        return key
-    return cmp_to_key(lambda first, second: _compare(plugin, first, second))
+    own: Callable[[QueuedPod], Any] | None = getattr(plugin, "sort_key", None)
+    if own is None:
+        return cmp_to_key(lambda first, second: _compare(plugin, first, second))
+
+    def key(queued: QueuedPod) -> tuple[int, Any]:
+        """Pods the plugin has no key for come last."""
+        try:
+            return 0, own(queued)
+        except Exception as error:
+            answers.raised(plugin.name, "sort_key", error)
+            return 1, 0
+
+    return key
 
 
 def _compare(plugin: Plugin, first: QueuedPod, second: QueuedPod) -> int:

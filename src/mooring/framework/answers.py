@@ -116,8 +116,10 @@ def _mistake_in(status: Status) -> str | None:
 def score(plugin: str, answer: Any, *, raw: bool) -> int:
     """A checked score: an integer, within 0..100 unless it is still to be normalised."""
     if type(answer) is not int:
+        if isinstance(answer, bool):  # Python counts with them; a yes or no is no score all the same
+            raise failed(plugin, "score", f"returned {answer!r}, which is not an integer")
         try:
-            answer = index(None if isinstance(answer, bool) else answer)  # a yes or no is no score
+            answer = index(answer)
         except TypeError:
             raise failed(plugin, "score", f"returned {answer!r}, which is not an integer") from None
     if not raw and not 0 <= answer <= MAX_SCORE:

@@ -65,4 +65,4 @@ async def _ask(hook: Hook, point: str, cycle: Cycle, pod: Pod, node_name: str) -
 
 
 def _text(hook: Hook, point: str, status: Status) -> str:
-    return str(answers.failed(hook.name, point, status.message))
+    return str(answers.failed(hook.name, point, status.message or f"returned {status.code.name}"))

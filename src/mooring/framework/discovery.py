@@ -71,7 +71,8 @@ def _run(file: Path) -> ModuleType:
     """Runs a policy file as a module of its own."""
     name = f"mooring_policies.{file.stem}"
     spec = spec_from_file_location(name, file)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = module_from_spec(spec)
     before = sys.modules.get(name)
     sys.modules[name] = module  # dataclasses and pickling look a class's module up here

@@ -7,12 +7,13 @@ for one, a vector form is called with one row. What comes back is checked on the
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from mooring.cluster.cluster import Cluster
-from mooring.cluster.columns import Bools, NodeColumns, StaticColumns
+from mooring.cluster.columns import Bools, NodeColumns, Rows, StaticColumns
 from mooring.cluster.nodes import Ints, NodeTable
 from mooring.cluster.view import ClusterView, StaticNode
 from mooring.framework import answers
@@ -48,6 +49,13 @@ class Form:
         """The node as this plugin may see it."""
         return StaticNode(nodes, view._pods, view.row) if self.scope is Scope.STATIC else view
 
+    def _nodes(self, columns: StaticColumns, indexes: Rows, table: NodeTable) -> Iterator[StaticNode]:
+        """The nodes at some positions of the columns, as this plugin may see them."""
+        rows = columns.rows[indexes].tolist()
+        if self.scope is Scope.STATIC:
+            return (self.view(table, columns.at_row(row)) for row in rows)
+        return map(columns.at_row, rows)
+
     def columns(self, table: NodeTable, cluster: ClusterView, rows: Any = None) -> StaticColumns:
         if self.scope is Scope.STATIC:
             return StaticColumns(table, cluster.view, rows)
@@ -76,11 +84,16 @@ class Filter(Form):
         """Which of the nodes `among` pass."""
         if self.many_method is not None:
             return np.asarray(self._asked(cycle, pod, columns).ok & among)
-        passed = np.zeros(len(columns), np.bool_)
-        for index in np.flatnonzero(among).tolist():
-            node = self.view(table, columns.view(index))
-            answer = answers.call(self.name, "filter", self.one_method, cycle, pod, node)
-            passed[index] = answers.status(self.name, "filter", answer, FILTER_CODES) is None
+        passed: Bools = np.zeros(len(columns), np.bool_)
+        indexes = np.flatnonzero(among)
+        method, name, ok = self.one_method, self.name, []
+        for node in self._nodes(columns, indexes, table):
+            try:
+                answer = method(cycle, pod, node)
+            except Exception as error:
+                raise answers.raised(name, "filter", error) from error
+            ok.append(answer is None or answers.status(name, "filter", answer, FILTER_CODES) is None)
+        passed[indexes] = ok
         return passed
 
     def _asked(self, cycle: Cycle, pod: Any, columns: StaticColumns) -> Mask:
@@ -90,6 +103,10 @@ class Filter(Form):
         if not (isinstance(ok, np.ndarray) and ok.dtype == np.bool_ and ok.shape == (len(columns),)):
             raise answers.failed(
                 self.name, "filter", f"filter_nodes returned {_kind(ok)}, not {len(columns)} booleans"
+            )
+        if answers.status(self.name, "filter", mask.status, FILTER_CODES) is None:
+            raise answers.failed(
+                self.name, "filter", "filter_nodes returned a Mask that rejects with success"
             )
         return mask
 
@@ -134,11 +151,16 @@ class Scorer(Form):
         """Scores of the nodes `among`; whatever stands for the others means nothing."""
         if self.many_method is not None:
             return self._asked(cycle, pod, columns, among)
-        scores = np.zeros(len(columns), np.int64)
-        for index in np.flatnonzero(among).tolist():
-            node = self.view(table, columns.view(index))
-            answer = answers.call(self.name, "score", self.one_method, cycle, pod, node)
-            scores[index] = answers.score(self.name, answer, raw=self.raw)
+        scores: Ints = np.zeros(len(columns), np.int64)
+        indexes = np.flatnonzero(among)
+        method, name, raw, given = self.one_method, self.name, self.raw, []
+        for node in self._nodes(columns, indexes, table):
+            try:
+                answer = method(cycle, pod, node)
+            except Exception as error:
+                raise answers.raised(name, "score", error) from error
+            given.append(answers.score(name, answer, raw=raw))
+        scores[indexes] = given
         return scores
 
     def normalized(self, values: list[int]) -> list[int]:

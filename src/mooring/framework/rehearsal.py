@@ -24,7 +24,7 @@ from mooring.framework.forms import Filter, Scorer
 from mooring.framework.handle import Handle, Lister, WaitingPod
 from mooring.framework.inspection import place_of
 from mooring.framework.plugin import Plugin
-from mooring.framework.status import Status
+from mooring.framework.status import Code, Status
 from mooring.model.objects import (
     Container,
     Node,
@@ -104,11 +104,16 @@ def rehearse(plugin: type[Plugin]) -> None:
         _play(plugin(args, StageHandle(cluster := _stage())), cluster)
     except PluginFailed as failure:
         raise PolicyError(
-            [Mistake(place_of(plugin, failure.point), f"{plugin.__name__}: {failure}")]
+            [Mistake(place_of(plugin, _method_at(plugin, failure.point)), f"{plugin.__name__}: {failure}")]
         ) from failure
     except Exception as failure:
         what = f"{plugin.__name__} cannot be made: {type(failure).__name__}: {failure}"
         raise PolicyError([Mistake(place_of(plugin, "__init__"), what)]) from failure
+
+
+def _method_at(plugin: type[Plugin], point: str) -> str:
+    """The method that spoke at a point, whichever form it has."""
+    return point if hasattr(plugin, point) else f"{point}_nodes"
 
 
 def _play(plugin: Plugin, cluster: Cluster) -> None:
@@ -119,6 +124,8 @@ def _play(plugin: Plugin, cluster: Cluster) -> None:
             answer = answers.call(plugin.name, "pre_filter", pre_filter, cycle, pod)
             if isinstance(answer, Status):
                 continue  # it skips or rejects the pod: the rest would not run
+            if not isinstance(answer, (set, frozenset)):
+                answers.status(plugin.name, "pre_filter", answer)
         sign = answers.call(plugin.name, "sign", plugin.sign, pod)
         answers.call(plugin.name, "sign", hash, sign)
         if sign is None:
@@ -134,7 +141,8 @@ def _skips_score(plugin: Plugin, cycle: Cycle, pod: Pod, cluster: Cluster) -> bo
     if pre_score is None:
         return False
     nodes = () if plugin.scope.kept else ClusterView(cluster.nodes, cluster.pods).nodes
-    return answers.call(plugin.name, "pre_score", pre_score, cycle, pod, nodes) is not None
+    answer = answers.call(plugin.name, "pre_score", pre_score, cycle, pod, nodes)
+    return answers.status(plugin.name, "pre_score", answer, {Code.SKIP}) is not None
 
 
 def _stage() -> Cluster:

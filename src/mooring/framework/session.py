@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from mooring.cluster.view import ClusterView, NodeView
-from mooring.framework.status import Status
+from mooring.framework.answers import raised
+from mooring.framework.status import Code, Status
 from mooring.model.objects import Pod
 
 
@@ -72,13 +73,22 @@ class HookTable:
             case Combine.FIRST:
                 return next(answers, None)
             case Combine.NOTIFY:
-                for _ in answers:
-                    pass
+                self._tell(kind, arguments)
         return None
+
+    def _tell(self, kind: str, arguments: tuple[Any, ...]) -> None:
+        """Tells every hook. One that fails is logged: what it is told of has happened all the same."""
+        for hook in self._hooks[kind]:
+            try:
+                hook(*arguments)
+            except Exception as error:
+                raised("session", kind, error)
 
 
 def _agrees(answer: Any) -> bool:
-    return answer is None or answer is True
+    if isinstance(answer, Status):
+        return answer.code is Code.SUCCESS
+    return answer is None or bool(answer)
 
 
 class Task(msgspec.Struct, frozen=True):

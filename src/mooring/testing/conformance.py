@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from mooring.engine.decisions import Decision
 from mooring.engine.engine import Engine
 from mooring.engine.events import BindFailed, Bound, NodeAdded, NodeChanged, NodeDeleted, PodAdded, PodDeleted
 from mooring.framework.cycle import Cycle
@@ -94,7 +95,7 @@ class _Round:
                 raise ConformanceError(self._say(f"kept answers for {wanted.key} are {kept}, fresh ones {fresh}"))
         self._perform(wanted, decisions)
 
-    def _perform(self, wanted: Pod, decisions: list[object]) -> None:
+    def _perform(self, wanted: Pod, decisions: list[Decision]) -> None:
         for decision in decisions:
             node_name = getattr(decision, "node", "")
             if not node_name:

@@ -8,7 +8,8 @@ a Python integer tells which are not empty. Moving a node and finding the top bu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 Raws = tuple[int, ...]
 Addition = Callable[[list[Raws]], list[int]]  # raw scores of each group -> G of each group
@@ -113,6 +114,18 @@ class Buckets:
             elif total == best:
                 tied.append(group.buckets[base])
         return best, tied
+
+    @contextmanager
+    def without(self, rows: Iterable[int]) -> Iterator[None]:
+        """As if some rows were not feasible, for as long as it lasts."""
+        hidden = [(row, group.raws, self.base_of[row]) for row in rows if (group := self.group_of[row])]
+        for row, _, _ in hidden:
+            self.remove(row)
+        try:
+            yield
+        finally:
+            for row, raws, base in hidden:
+                self.put(row, raws, base)
 
     def totals(self) -> Iterator[tuple[int, int]]:
         """Every feasible row with its total."""

@@ -38,6 +38,7 @@ class KeptEvaluation:
         self._forms = forms
         # Raw scores of a row: the static ones first, then those of row scope.
         self._normalized = (*raw.raw, *forms.raw)
+        self.skips: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
         self._position = -1
         self._generation = -1
         self._shape: PodShape | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator
+from weakref import WeakValueDictionary
 
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.view import ClusterView
@@ -15,7 +16,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.plugin import WHOLE_POD
 from mooring.framework.scope import Scope
 
-ROWS_KEPT = 5_000_000  # over all classes: about 100 bytes each
+ROWS_KEPT = 1_000_000  # over all classes: about 200 bytes each
 FEWEST_KEPT = 8  # classes, however large the cluster
 
 
@@ -25,47 +26,59 @@ class KeptEvaluations:
     def __init__(self, cluster: Cluster, view: ClusterView) -> None:
         self._cluster = cluster
         self._view = view
-        self._kept: OrderedDict[Hashable, KeptEvaluation] = OrderedDict()
-        self._static: dict[Hashable, StaticPart] = {}
+        self._kept: OrderedDict[PodClass, KeptEvaluation] = OrderedDict()
+        self._last_used: dict[PodClass, int] = {}
+        self._turn = 0
+        self._static: WeakValueDictionary[Hashable, StaticPart] = WeakValueDictionary()  # used by those kept
 
     def __iter__(self) -> Iterator[KeptEvaluation]:
         return iter(list(self._kept.values()))
 
+    def worth(self, pod_class: PodClass) -> bool:
+        """Whether to keep an evaluation of the class: not for its first pod, which may be its only one,
+        and not by dropping the evaluation of a class that is as busy."""
+        if not (pod_class.keeps and pod_class.shared and pod_class.met):
+            pod_class.met = True
+            return False
+        self._turn += 1
+        if pod_class in self._kept:
+            return True
+        most = max(FEWEST_KEPT, ROWS_KEPT // max(1, self._cluster.nodes.high))
+        if len(self._kept) < most:
+            return True
+        oldest = next(iter(self._kept))
+        if self._turn - self._last_used[oldest] <= 2 * most:
+            return False
+        del self._kept[oldest], self._last_used[oldest]
+        return True
+
     def of(self, pod_class: PodClass, cycle: Cycle) -> KeptEvaluation:
-        key = (pod_class.profile.name, pod_class.id, cycle.skip_filter, cycle.skip_score)
-        found = self._kept.get(key)
-        if found is not None:
-            self._kept.move_to_end(key)
+        """The evaluation of a class, made now if there is none or the plugins that skip it are others."""
+        skips = (cycle.skip_filter, cycle.skip_score)
+        self._last_used[pod_class] = self._turn
+        found = self._kept.get(pod_class)
+        if found is not None and found.skips == skips:
+            self._kept.move_to_end(pod_class)
             return found
         static, forms = self._static_part(pod_class, cycle)
         rows = Forms.of(pod_class, Scope.ROW, cycle)
         kept = KeptEvaluation(self._cluster, self._view, static, rows, forms)
-        if pod_class.shared:
-            self._kept[key] = kept
-            self._drop_oldest()
+        kept.skips = skips
+        self._kept[pod_class] = kept
         return kept
 
     def forget(self) -> None:
         """Drops everything: some plugin's answers are no longer right."""
         self._kept.clear()
+        self._last_used.clear()
         self._static.clear()
 
     def _static_part(self, pod_class: PodClass, cycle: Cycle) -> tuple[StaticPart, Forms]:
         forms = Forms.of(pod_class, Scope.STATIC, cycle)
         signs = tuple((name, pod_class.signs[name]) for name in forms.plugins())
-        whole = not pod_class.shared or any(sign is WHOLE_POD for _, sign in signs)
-        own = pod_class.id if whole else None
+        own = pod_class.id if any(sign is WHOLE_POD for _, sign in signs) else None
         key = (pod_class.profile.name, signs, own, cycle.skip_filter, cycle.skip_score)
-        if not pod_class.shared:
-            return StaticPart(self._cluster, self._view, forms), forms
         static = self._static.get(key)
         if static is None:
             static = self._static[key] = StaticPart(self._cluster, self._view, forms)
         return static, forms
-
-    def _drop_oldest(self) -> None:
-        most = max(FEWEST_KEPT, ROWS_KEPT // max(1, self._cluster.nodes.high))
-        while len(self._kept) > most:
-            self._kept.popitem(last=False)
-        if len(self._static) > 2 * most:
-            self._static.clear()  # evaluations in use keep theirs

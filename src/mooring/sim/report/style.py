@@ -26,7 +26,7 @@ h2 { font-size: 15px; margin: 0 0 12px; }
 h2 small, header small, .soft { color: var(--soft); font-weight: 400; font-size: 13px; }
 section { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 18px 20px;
   margin-top: 16px; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(122px, 1fr)); gap: 12px; }
 .tile { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 12px 16px; }
 .tile b { display: block; font-size: 26px; font-weight: 650; line-height: 1.25; letter-spacing: -0.02em; }
 .tile span { color: var(--soft); }

@@ -1,0 +1,74 @@
+"""Label sets of pods and the selectors that look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mooring.cluster.labelsets import LabelSets
+
+
+def selects_web(namespace: str, labels: Mapping[str, str]) -> bool:
+    return labels.get("app") == "web"
+
+
+def selects_shop(namespace: str, labels: Mapping[str, str]) -> bool:
+    return namespace == "shop"
+
+
+def test_equal_labels_are_one_set_in_any_order() -> None:
+    sets = LabelSets()
+    first = sets.intern("shop", {"app": "web", "tier": "1"})
+    assert sets.intern("shop", {"tier": "1", "app": "web"}) is first
+    assert sets.intern("other", {"app": "web", "tier": "1"}) is not first
+    assert sets.intern("shop", {"app": "web"}) is not first
+
+
+def test_sets_know_the_selectors_that_match_them() -> None:
+    sets = LabelSets()
+    web, shop = sets.register("web", selects_web), sets.register("shop", selects_shop)
+    assert sets.intern("shop", {"app": "web"}).matches == (web, shop)
+    assert sets.intern("shop", {"app": "db"}).matches == (shop,)
+    assert sets.intern("other", {}).matches == ()
+
+
+def test_a_selector_registered_later_is_matched_against_known_sets() -> None:
+    sets = LabelSets()
+    web, db = sets.intern("shop", {"app": "web"}), sets.intern("shop", {"app": "db"})
+    assert (web.matches, db.matches) == ((), ())
+    number = sets.register("web", selects_web)
+    assert (web.matches, db.matches) == ((number,), ())
+
+
+def test_labels_nobody_selects_on_make_no_difference() -> None:
+    sets = LabelSets()
+    sets.register("web", selects_web)
+    names = [sets.intern("shop", {"app": "web", "pod-name": f"web-{i}"}) for i in range(3)]
+    assert len({labelset.id for labelset in names}) == 3
+    assert len({labelset.matches for labelset in names}) == 1
+
+
+def test_registering_again_changes_nothing() -> None:
+    sets = LabelSets()
+    web = sets.intern("shop", {"app": "web"})
+    number = sets.register("web", selects_web)
+    version, matches = sets.version, web.matches
+    assert sets.register("web", selects_web) == number
+    assert (sets.version, web.matches) == (version, matches)
+
+
+def test_the_version_moves_with_each_new_selector() -> None:
+    sets = LabelSets()
+    versions = [sets.version]
+    for key, test in (("web", selects_web), ("shop", selects_shop)):
+        sets.register(key, test)
+        versions.append(sets.version)
+    assert len(set(versions)) == 3
+
+
+def test_a_set_keeps_its_own_copy_of_the_labels() -> None:
+    sets = LabelSets()
+    labels = {"app": "web"}
+    known = sets.intern("shop", labels)
+    labels["app"] = "db"
+    number = sets.register("web", selects_web)
+    assert known.matches == (number,)
