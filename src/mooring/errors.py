@@ -6,6 +6,9 @@
     │   ├── ManifestError    in a Kubernetes manifest
     │   ├── ConfigError      in a KubeSchedulerConfiguration
     │   └── PolicyError      in a plugin, found when it is loaded
+    ├── SelectorError        a selector that cannot be read (in model.selectors)
+    ├── ApiError             the API server refuses; its words and HTTP code
+    ├── BindingFailed        a pod could not be bound (in framework.binding)
     ├── ClusterError         a change the cluster refuses (unknown node, pod taken twice)
     ├── ScopeError           a plugin reads what its scope or signature does not declare
     ├── PluginFailed         a plugin raised or answered nonsense; costs its pod one cycle
@@ -61,6 +64,14 @@ class ConfigError(InputError):
 
 class PolicyError(InputError):
     """A mistake in a plugin, found when it is loaded."""
+
+
+class ApiError(MooringError):
+    """What the API server answers to a request it does not carry out, with its HTTP code."""
+
+    def __init__(self, code: int, message: str) -> None:
+        self.code = code
+        super().__init__(message)
 
 
 class ClusterError(MooringError):

@@ -131,6 +131,8 @@ terms = st.builds(
     match_expressions=st.lists(expressions, max_size=2).map(tuple),
     match_fields=st.lists(fields, max_size=2).map(tuple),
 )
+pin = LabelSelectorRequirement(key="metadata.name", operator="In", values=("n1",))
+pinned_terms = terms.map(lambda term: msgspec.structs.replace(term, match_fields=(pin,)))  # a DaemonSet's
 preferred = st.builds(
     PreferredSchedulingTerm,
     weight=st.integers(0, 100),
@@ -139,7 +141,7 @@ preferred = st.builds(
 affinities = st.builds(
     WireAffinity,
     required_during_scheduling_ignored_during_execution=st.none()
-    | st.lists(st.none() | terms, max_size=3).map(
+    | (st.lists(pinned_terms, max_size=2) | st.lists(st.none() | terms, max_size=3)).map(
         lambda found: NodeSelector(node_selector_terms=tuple(found))
     ),
     preferred_during_scheduling_ignored_during_execution=st.lists(preferred, max_size=2).map(tuple),

@@ -19,10 +19,16 @@ from mooring.engine.events import (
     PodDeleted,
     Tick,
 )
+from mooring.cluster.cluster import Cluster
+from mooring.framework.cycle import Cycle
+from mooring.framework.handle import Api
+from mooring.framework.profile import make_profile
+from mooring.framework.rehearsal import StageHandle
 from mooring.model.objects import Node, Pod
 from mooring.model.requests import node_allocatable
 from mooring.model.selectors import required_node_affinity_matches
 from mooring.model.taints import first_untolerated
+from mooring.plugins.catalogue import plans_with
 
 
 class NoGates:
@@ -45,8 +51,14 @@ class FirstFit:
         self.scores: dict[str, dict[str, int]] = {}
         self.queue = NoGates()
         self.now = 0.0
+        plans, registry = plans_with([], {}, {})
+        self.profile = make_profile(plans[0], registry, lambda _: StageHandle(Cluster()))
         self._preempts = preempts
         self._retry_every = retry_every
+
+    def attach(self, api: Api) -> None:
+        for plugin in self.profile.plugins.values():
+            plugin.handle.api = api
 
     def handle(self, event: Event, now: float) -> list[Decision]:
         self.now = now
@@ -83,7 +95,7 @@ class FirstFit:
             if self._fits(pod, name, list(self.pods.values())):
                 self.pods[pod.uid] = pod.on_node(name)
                 self.scores[pod.key] = dict.fromkeys(self.nodes, 100)
-                return [Bind(pod, name, None, None, dict(self.patch))]
+                return [Bind(pod, name, self.profile, Cycle(self.profile.name, self.now), dict(self.patch))]
         self.waiting_pods[pod.uid] = pod
         return self._preempt(pod) if self._preempts else [self._wait(pod, None)]
 

@@ -222,7 +222,7 @@ def test_a_failed_bind_is_reported_and_told() -> None:
     simulation.world.fail_bind(lambda pod, name: "the disk is full")
     result = simulation.run()
     assert "BindFailed" in [name for _, name in engine.heard]
-    assert result.pending["default/a"].message == "the disk is full"
+    assert result.pending["default/a"].message == 'running Bind plugin "DefaultBinder": the disk is full'
 
 
 def test_patches_and_scores_are_kept() -> None:

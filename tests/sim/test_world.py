@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from mooring.engine.events import Event, NodeAdded, NodeDeleted, PodAdded, PodChanged, PodDeleted
 from mooring.model.objects import Object, ObjectMeta, Pod, PodCondition, PodSchedulingGate
 from mooring.sim.clock import Clock
-from mooring.sim.store import RefusedError
+from mooring.errors import ApiError
 from mooring.sim.workloads import RUNS_FOR
 from mooring.sim.world import World
 
@@ -49,7 +49,7 @@ def test_created_objects_get_uid_version_and_time(world: World, clock: Clock) ->
 
 def test_a_pod_is_created_once(world: World) -> None:
     world.create_pod(pod("a"))
-    with pytest.raises(RefusedError, match='pods "a" already exists') as caught:
+    with pytest.raises(ApiError, match='pods "a" already exists') as caught:
         world.create_pod(pod("a"))
     assert caught.value.code == 409
 
@@ -78,7 +78,7 @@ def test_binding_patches_in_the_same_write(world: World, heard: list[Event]) -> 
 
 
 def refuse_bind(world: World, key: str, name: str, uid: str = "") -> tuple[int, str]:
-    with pytest.raises(RefusedError) as caught:
+    with pytest.raises(ApiError) as caught:
         world.bind(key, name, uid=uid)
     return caught.value.code, str(caught.value)
 
@@ -191,7 +191,7 @@ def test_merge_patches_of_other_objects(world: World) -> None:
     [("Pod", "default/a", 'pods "a" not found'), ("Fleet", "f", 'Fleet "f" not found')],
 )
 def test_patching_what_is_not_there(world: World, kind: str, key: str, message: str) -> None:
-    with pytest.raises(RefusedError, match=message):
+    with pytest.raises(ApiError, match=message):
         world.patch(kind, key, {})
 
 

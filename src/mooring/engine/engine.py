@@ -33,6 +33,7 @@ from mooring.engine.story import Stories, Story
 from mooring.engine.waiting import PermitWait, Reserved
 from mooring.errors import PluginFailed
 from mooring.framework import answers
+from mooring.framework.handle import Api
 from mooring.framework.profile import Profile, make_profile
 from mooring.framework.registry import Registry
 from mooring.framework.session import Session, Task
@@ -104,6 +105,12 @@ class Engine:
         if (moment := self.queue.wake_at()) is not None:
             moments.append(moment)
         return min(moments, default=None)
+
+    def attach(self, api: Api) -> None:
+        """Gives binding plugins the API server their calls go to."""
+        for profile in self.profiles.values():
+            for plugin in profile.plugins.values():
+                plugin.handle.api = api
 
     def story(self, key: str) -> Story | None:
         """Why the pod of that `namespace/name` is where it is, or waits."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.errors import PluginFailed, ScopeError
+from mooring.errors import ApiError, PluginFailed, ScopeError
 from mooring.framework.normalize import MAX_SCORE
 from mooring.framework.status import Code, Status
 from mooring.model.objects import Pod
@@ -64,6 +64,8 @@ def raised(plugin: str, point: str, error: Exception) -> PluginFailed:
     """Turns what a plugin raised into its failure; the traceback is logged once per place."""
     if isinstance(error, PluginFailed):
         return error
+    if isinstance(error, ApiError):
+        return failed(plugin, point, str(error))  # the server's words; no fault of the plugin's code
     frames = traceback.extract_tb(error.__traceback__)
     last = frames[-1] if frames else None
     place = f"{last.filename}:{last.lineno}" if last else ""

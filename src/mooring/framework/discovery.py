@@ -31,7 +31,12 @@ def plugins_in(folder: Path) -> list[type[Plugin]]:
     files = [file for file in sorted(folder.glob("*.py")) if not file.name.startswith(("_", "test_"))]
     if not files:
         raise PolicyError.at(str(folder), "holds no .py file")
-    return [plugin for file in files for plugin in _plugins_of(_run(file), file)]
+    return [plugin for file in files for plugin in plugins_in_file(file)]
+
+
+def plugins_in_file(file: Path) -> list[type[Plugin]]:
+    """Every plugin class defined in a Python file."""
+    return _plugins_of(_run(file), file)
 
 
 def class_at(reference: str) -> type[Plugin]:

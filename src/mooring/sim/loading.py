@@ -14,7 +14,7 @@ from mooring.sim.controllers import Controllers
 from mooring.sim.kinds import Typed
 from mooring.sim.manifests import Entry
 from mooring.sim.priorities import PriorityClasses
-from mooring.sim.store import RefusedError
+from mooring.errors import ApiError
 from mooring.sim.workloads import (
     DaemonSet,
     Deployment,
@@ -86,7 +86,7 @@ class Loader:
         """A pod whose name a workload has taken meanwhile does not come; an Event says so."""
         try:
             pod = self._world.create_pod(value)
-        except RefusedError as error:
+        except ApiError as error:
             self._world.record("Warning", "FailedCreate", "Create", value, str(error))
             return
         self._controllers.note(pod)

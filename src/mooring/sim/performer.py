@@ -12,9 +12,11 @@ from typing import Any
 from mooring.engine.decisions import Bind, Decision, Evict, Nominate, Patch, Wait
 from mooring.engine.events import BindFailed, Bound, Event
 from mooring.model.objects import Pod, PodCondition
+from mooring.sim.api import WorldApi, run_to_end
 from mooring.sim.history import History
 from mooring.sim.merging import merged
-from mooring.sim.store import RefusedError
+from mooring.errors import ApiError, MooringError
+from mooring.framework.binding import run_binding
 from mooring.sim.world import World
 
 
@@ -24,6 +26,7 @@ class Performer:
     def __init__(self, world: World, history: History, tell: Callable[[Event], None]) -> None:
         self.waits: dict[str, Wait] = {}  # uid to the last answer
         self.patches: dict[str, dict[str, Any]] = {}  # pod key to all patches, merged
+        self.api = WorldApi(world)
         self._world = world
         self._history = history
         self._tell = tell
@@ -42,10 +45,13 @@ class Performer:
                 self.perform_patch(decision)
 
     def perform_bind(self, decision: Bind) -> None:
+        """Runs the binding cycle: the plugins' pre-bind, one patch, the bind itself, post-bind."""
         pod, node = decision.pod, decision.node
         try:
-            self._world.bind(pod.key, node, uid=pod.uid, patch=decision.patch)
-        except RefusedError as error:
+            run_to_end(
+                run_binding(decision.profile, decision.cycle, pod, node, decision.patch, self.api)
+            )
+        except MooringError as error:
             self._tell(BindFailed(pod, node, str(error)))
             return
         self._note_patch(pod.key, decision.patch)
@@ -86,7 +92,7 @@ class Performer:
     def perform_patch(self, decision: Patch) -> None:
         try:
             self._world.patch(decision.kind, decision.key, decision.patch)
-        except RefusedError:
+        except ApiError:
             return
         if decision.kind == "Pod":
             self._note_patch(decision.key, decision.patch)

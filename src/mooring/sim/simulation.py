@@ -19,6 +19,7 @@ from mooring.engine.decisions import Bind, Decision, Wait
 from mooring.engine.events import Event, Tick
 from mooring.engine.queued import QueuedPod
 from mooring.engine.waiting import LONGEST_WAIT_S
+from mooring.framework.handle import Api
 from mooring.model.objects import Pod
 from mooring.sim.clock import Clock, seconds_between
 from mooring.sim.controllers import Controllers
@@ -62,6 +63,10 @@ class Scheduler(Protocol):
         """The totals of all feasible nodes when a pod was placed, by pod key."""
         ...
 
+    def attach(self, api: Api) -> None:
+        """Gives binding plugins the API server their calls go to."""
+        ...
+
     def handle(self, event: Event, now: float) -> list[Decision]: ...
 
     def schedule(self, now: float) -> list[Decision] | None: ...
@@ -89,6 +94,7 @@ class Simulation:
         self.controllers = Controllers(self.world)
         self.history = History(frozenset(scheduler_names))
         self.performer = Performer(self.world, self.history, self._tell)
+        engine.attach(self.performer.api)
         self._events: deque[Event] = deque()
         self.world.subscribe(self.history.hear)
         self.world.subscribe(self._events.append)

@@ -7,17 +7,9 @@ from collections.abc import Callable, Container
 
 from msgspec.structs import replace
 
-from mooring.errors import ClusterError
+from mooring.errors import ApiError
 from mooring.model.objects import Node, Object, ObjectMeta, Pod
 from mooring.sim.naming import generated_name, made_up_uid
-
-
-class RefusedError(ClusterError):
-    """What the API server answers to a request it does not carry out, with its HTTP code."""
-
-    def __init__(self, code: int, message: str) -> None:
-        self.code = code
-        super().__init__(message)
 
 
 class Store:
@@ -44,7 +36,7 @@ class Store:
             meta = self._named(meta, taken)
         key = key_of(meta)
         if key in taken:
-            raise RefusedError(409, f'{kind.lower()}s "{meta.name}" already exists')
+            raise ApiError(409, f'{kind.lower()}s "{meta.name}" already exists')
         self._created += 1
         return replace(
             meta,
@@ -60,19 +52,19 @@ class Store:
         try:
             return self.pods[key]
         except KeyError:
-            raise RefusedError(404, f'pods "{key.rpartition("/")[2]}" not found') from None
+            raise ApiError(404, f'pods "{key.rpartition("/")[2]}" not found') from None
 
     def node(self, name: str) -> Node:
         try:
             return self.nodes[name]
         except KeyError:
-            raise RefusedError(404, f'nodes "{name}" not found') from None
+            raise ApiError(404, f'nodes "{name}" not found') from None
 
     def object(self, kind: str, key: str) -> Object:
         for (_, known), found in self.objects.items():
             if known == kind and key in found:
                 return found[key]
-        raise RefusedError(404, f'{kind} "{key}" not found')
+        raise ApiError(404, f'{kind} "{key}" not found')
 
     def of_kind(self, api_version: str, kind: str) -> dict[str, Object]:
         """The objects of one kind, by key; a table to read and to write."""

@@ -33,7 +33,8 @@ from mooring.sim.defaults import DEFAULT_NAMESPACE, default_node, default_spec
 from mooring.sim.merging import patched, patched_object
 from mooring.sim.priorities import PriorityClasses
 from mooring.sim.recorded import Recorded, Recorder
-from mooring.sim.store import RefusedError, Store, key_of
+from mooring.errors import ApiError
+from mooring.sim.store import Store, key_of
 
 Listener = Callable[[Event], None]
 BindFault = Callable[[Pod, str], str | None]
@@ -114,11 +115,11 @@ class World:
         return created
 
     def bind(self, key: str, node: str, *, uid: str = "", patch: dict[str, Any] | None = None) -> Pod:
-        """Binds a pod, with a patch of it in the same write; it runs at once. RefusedError says why not."""
+        """Binds a pod, with a patch of it in the same write; it runs at once. ApiError says why not."""
         pod = self._bindable(key, node, uid)
         fault = self._bind_fault(pod, node) if self._bind_fault else None
         if fault is not None:
-            raise RefusedError(500, fault)
+            raise ApiError(500, fault)
         pod = patched(pod, patch) if patch else pod
         pod = self._write_pod(kubelet.started(pod.on_node(node), self.clock.timestamp()), matters=True)
         self._plan_finish(pod)
@@ -174,7 +175,7 @@ class World:
         self.store.node(node)
         why = _not_bindable(pod, uid)
         if why:
-            raise RefusedError(409, f'Operation cannot be fulfilled on pods/binding "{pod.name}": {why}')
+            raise ApiError(409, f'Operation cannot be fulfilled on pods/binding "{pod.name}": {why}')
         return pod
 
     def _plan_finish(self, pod: Pod) -> None:

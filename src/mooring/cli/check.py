@@ -1,0 +1,50 @@
+"""`mooring check`: finds mistakes in configurations and policies."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import msgspec
+
+from mooring.app import make_engine, read_config
+from mooring.errors import InputError, Mistake
+from mooring.framework.discovery import plugins_in_file
+from mooring.plugins.catalogue import add_policies, make_registry
+
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@click.command(epilog="Example: mooring check scheduler.yaml policies/spot.py")
+@click.argument("files", nargs=-1, required=True, type=EXISTING, metavar="FILE...")
+@click.option("--policies", type=FOLDER, help="A folder of Python policies the configurations may name.")
+@click.option("--json", "as_json", is_flag=True, help="Print a list of {place, what} objects.")
+def command(files: Sequence[Path], policies: Path | None, as_json: bool) -> None:
+    """Find mistakes in KubeSchedulerConfiguration files and in policies (.py).
+
+    Prints every mistake as file:line:column: what, and exits with 1 if there is any.
+    """
+    mistakes = [mistake for file in files for mistake in _mistakes(file, policies)]
+    if as_json:
+        click.echo(msgspec.json.encode([mistake._asdict() for mistake in mistakes]))
+    else:
+        for mistake in mistakes:
+            click.echo(mistake)
+        if not mistakes:
+            click.echo(f"{len(files)} file{'s' if len(files) > 1 else ''}, no mistakes")
+    sys.exit(1 if mistakes else 0)
+
+
+def _mistakes(file: Path, policies: Path | None) -> list[Mistake]:
+    try:
+        registry = make_registry(policies)
+        if file.suffix == ".py":
+            add_policies(registry, plugins_in_file(file))
+        else:
+            make_engine(read_config(file, registry), registry)
+    except InputError as error:
+        return [mistake if mistake.place else Mistake(str(file), mistake.what) for mistake in error.mistakes]
+    return []

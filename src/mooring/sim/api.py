@@ -1,0 +1,41 @@
+"""The world as binding plugins see it: the calls of an API server, answered at once."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+from mooring.errors import MooringError
+from mooring.model.objects import Pod
+from mooring.sim.world import World
+
+
+class WorldApi:
+    """Every call is carried out when it is made, so nothing ever waits."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    async def bind(self, pod: Pod, node_name: str) -> None:
+        self._world.bind(pod.key, node_name, uid=pod.uid)
+
+    async def patch(self, kind: str, key: str, patch: dict[str, Any]) -> None:
+        self._world.patch(kind, key, patch)
+
+    async def get(self, kind: str, key: str) -> Any:
+        store = self._world.store
+        found = {"Pod": store.pod, "Node": store.node}.get(kind)
+        return found(key) if found else store.object(kind, key)
+
+
+def run_to_end(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Runs a coroutine that only ever awaits what is answered at once."""
+    try:
+        coroutine.send(None)
+    except StopIteration:
+        return
+    coroutine.close()
+    raise MooringError(
+        "a binding plugin awaits something other than its handle's api; time is simulated here, "
+        "so there is nothing that could ever answer it"
+    )
