@@ -82,7 +82,9 @@ def take_picture(cluster: Cluster) -> dict[str, Any]:
     return {
         "order": [node.name for node in ClusterView(nodes, cluster.pods).nodes],
         "nodes": {name: _row(cluster, row) for name, row in nodes.rows.items()},
-        "free": {row: _leftovers(cluster, row) for row in range(nodes.high) if row not in nodes.rows.values()},
+        "free": {
+            row: _leftovers(cluster, row) for row in range(nodes.high) if row not in nodes.rows.values()
+        },
         "pods": {uid: _pod(placed) for uid, placed in cluster.pods.by_uid.items()},
         "homeless": {name: list(pods) for name, pods in cluster.pods.homeless.items()},
         "ports": {tuple(socket): rows for socket, rows in nodes.ports._used.items() if rows},

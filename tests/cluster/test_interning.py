@@ -26,4 +26,4 @@ def test_finding_gives_out_nothing() -> None:
 
 def test_equal_values_are_one() -> None:
     interner: Interner[tuple[str, ...]] = Interner(())
-    assert interner.id(tuple(["a", "b"])) == interner.id(("a", "b")) == 1
+    assert interner.id(tuple("ab")) == interner.id(("a", "b")) == 1

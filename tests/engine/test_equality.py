@@ -249,7 +249,8 @@ class World:
 
     def confirm(self, index: int) -> None:
         if self.binding:
-            self.stage.bound(self.binding.pop(index % len(self.binding)))
+            bind = self.binding.pop(index % len(self.binding))
+            self.stage.bound(bind, confirm=bind.pod.uid in self.placed)  # not if deleted meanwhile
         self.schedule()
 
     def fail_bind(self, index: int) -> None:

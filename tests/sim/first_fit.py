@@ -6,6 +6,7 @@ for ever, as a real scheduler does after errors.
 
 from __future__ import annotations
 
+from mooring.cluster.cluster import Cluster
 from mooring.engine.decisions import Bind, Decision, Evict, Wait
 from mooring.engine.events import (
     BindFailed,
@@ -19,7 +20,6 @@ from mooring.engine.events import (
     PodDeleted,
     Tick,
 )
-from mooring.cluster.cluster import Cluster
 from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Api
 from mooring.framework.profile import make_profile

@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.engine.events import Event, NodeAdded, NodeDeleted, PodAdded, PodChanged, PodDeleted
+from mooring.errors import ApiError
 from mooring.model.objects import Object, ObjectMeta, Pod, PodCondition, PodSchedulingGate
 from mooring.sim.clock import Clock
-from mooring.errors import ApiError
 from mooring.sim.workloads import RUNS_FOR
 from mooring.sim.world import World
 

@@ -20,7 +20,7 @@ NODE_RESOURCES = {"cpu": "4", "memory": "32Gi", "pods": "110"}
 POD_REQUESTS = {"cpu": "100m", "memory": "500Mi"}
 
 MakeNode = Callable[[int], Node]
-MakePods = Callable[[int], Iterator[Pod]]
+MakePods = Callable[[int, int], Iterator[Pod]]  # so many pods, for a cluster of so many nodes
 Churn = Callable[[Engine, int], None]  # called before each measured pod with its number
 
 
@@ -71,7 +71,7 @@ def pod_spec(requests: dict[str, Any] | None = None, **more: Any) -> PodSpec:
 def pods_of(spec: PodSpec, prefix: str = "pod", labels: dict[str, str] | None = None) -> MakePods:
     """Pods that are all alike."""
 
-    def make(count: int) -> Iterator[Pod]:
+    def make(count: int, nodes: int) -> Iterator[Pod]:
         for number in range(count):
             yield pod(f"{prefix}-{number}", spec, labels)
 

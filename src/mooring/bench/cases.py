@@ -50,16 +50,16 @@ def _own_resource_node(number: int) -> Node:
     return node(number, resources={f"foo.com/bar-{number}": "1"})
 
 
-def _own_resource_pods(count: int) -> Iterator[Pod]:
+def _own_resource_pods(count: int, nodes: int) -> Iterator[Pod]:
     for number in range(count):
-        spec = pod_spec({"cpu": "100m", "memory": "500Mi", f"foo.com/bar-{number}": "1"})
+        spec = pod_spec({"cpu": "100m", "memory": "500Mi", f"foo.com/bar-{number % nodes}": "1"})
         yield pod(f"pod-{number}", spec)
 
 
-def _daemon_pods(count: int) -> Iterator[Pod]:
+def _daemon_pods(count: int, nodes: int) -> Iterator[Pod]:
     """Pinned one by one to nodes by name, as the DaemonSet controller pins them."""
     for number in range(count):
-        fields = [{"key": "metadata.name", "operator": "In", "values": [f"node-{number % 5000}"]}]
+        fields = [{"key": "metadata.name", "operator": "In", "values": [f"node-{number % nodes}"]}]
         required = {"nodeSelectorTerms": [{"matchFields": fields}]}
         affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
         yield pod(f"daemon-{number}", pod_spec({}, affinity=affinity))
@@ -71,7 +71,8 @@ def _zone_affinity() -> dict[str, object]:
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
 
 
-def _classes(count: int, kinds: int = 1000) -> Iterator[Pod]:
+def _classes(count: int, nodes: int) -> Iterator[Pod]:
+    kinds = 1000
     specs = [pod_spec({"cpu": f"{100 + kind}m", "memory": "500Mi"}) for kind in range(kinds)]
     for number in range(count):
         yield pod(f"pod-{number}", specs[number % kinds])
@@ -93,8 +94,8 @@ def _mixed_churn(engine: Engine, number: int) -> None:
         engine.handle(PodDeleted(pod("churn", pod_spec({"cpu": "9"}))), 0.0)
 
 
-def _gated(count: int) -> Iterator[Pod]:
-    return pods_of(pod_spec({}, schedulingGates=[{"name": "wait"}]), "gated")(count)
+def _gated(count: int, nodes: int) -> Iterator[Pod]:
+    return pods_of(pod_spec({}, schedulingGates=[{"name": "wait"}]), "gated")(count, nodes)
 
 
 CASES: dict[str, Case] = {

@@ -16,7 +16,7 @@ import msgspec
 from mooring.bench.case import Case
 from mooring.engine.decisions import Bind, Decision
 from mooring.engine.engine import Engine
-from mooring.engine.events import Bound, NodeAdded, PodAdded
+from mooring.engine.events import Bound, NodeAdded, PodAdded, PodDeleted
 from mooring.model.objects import Pod
 from mooring.plugins.catalogue import plans_with
 
@@ -42,8 +42,8 @@ Progress = Callable[[int, int], None]
 
 def run_case(case: Case, nodes: int, pods: int, progress: Progress | None = None) -> Measured:
     engine = _prepared(case, nodes)
-    _schedule_all(engine, [_renamed(p, "warm-up") for p in case.make_pods(min(WARM_UP_PODS, pods))])
-    wanted = list(case.make_pods(pods))
+    _warm_up(engine, [_renamed(p) for p in case.make_pods(min(WARM_UP_PODS, pods), nodes)])
+    wanted = list(case.make_pods(pods, nodes))
     gc.collect()
     gc.freeze()  # what is there before the first decision is not looked at again
     cycles: list[float] = []
@@ -78,8 +78,16 @@ def _prepared(case: Case, nodes: int) -> Engine:
     for number in range(nodes):
         engine.handle(NodeAdded(case.make_node(number)), 0.0)
     if case.make_first_pods is not None:
-        _schedule_all(engine, list(case.make_first_pods(case.first_pods)))
+        count = case.first_pods * nodes // case.nodes if case.nodes > 1 else case.first_pods
+        _schedule_all(engine, list(case.make_first_pods(count, nodes)))
     return engine
+
+
+def _warm_up(engine: Engine, pods: list[Pod]) -> None:
+    """Places pods like the measured ones, and takes them away again."""
+    _schedule_all(engine, pods)
+    for pod in pods:
+        engine.handle(PodDeleted(pod), 0.0)
 
 
 def _schedule_all(engine: Engine, pods: list[Pod]) -> None:
@@ -109,8 +117,7 @@ def _confirm(engine: Engine, decisions: list[Decision]) -> int:
     return bound
 
 
-def _renamed(pod: Pod, prefix: str) -> Pod:
-    meta = msgspec.structs.replace(
-        pod.metadata, name=f"{prefix}-{pod.metadata.name}", uid=f"{prefix}-{pod.metadata.uid}"
-    )
+def _renamed(pod: Pod) -> Pod:
+    name = f"warm-up-{pod.metadata.name}"
+    meta = msgspec.structs.replace(pod.metadata, name=name, uid=name)
     return msgspec.structs.replace(pod, metadata=meta)

@@ -8,21 +8,26 @@ from collections.abc import Sequence
 
 import click
 import msgspec
+from rich import box
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 from mooring.bench.cases import CASES
 from mooring.bench.runner import Measured, run_case
+from mooring.cli.progress import progress_bar
 from mooring.errors import did_you_mean
 
+TABLE_WIDTH = 110  # figures are not cut off, whatever the terminal
 COLUMNS = ("pods/s", "CPU µs/pod", "p50 µs", "p99 µs", "peak MB")
 
 
 @click.command(epilog="Example: mooring bench SchedulingBasic --nodes 5000 --pods 20000")
 @click.argument("cases", nargs=-1, metavar="[CASE]...")
 @click.option("--nodes", type=click.IntRange(1, 200_000), help="Nodes, instead of the case's own number.")
-@click.option("--pods", type=click.IntRange(1, 2_000_000), help="Measured pods, instead of the case's own number.")
+@click.option(
+    "--pods", type=click.IntRange(1, 2_000_000), help="Measured pods, instead of the case's own number."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one a case.")
 @click.option("--list", "as_list", is_flag=True, help="List the cases and stop.")
 def command(cases: Sequence[str], nodes: int | None, pods: int | None, as_json: bool, as_list: bool) -> None:
@@ -38,7 +43,7 @@ def command(cases: Sequence[str], nodes: int | None, pods: int | None, as_json: 
     for name in names:
         if name not in CASES:
             raise click.UsageError(f'no case named "{name}".{did_you_mean(name, list(CASES))}')
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with progress_bar() as bar:
         if len(names) == 1:
             measured = [_here(names[0], nodes, pods, bar)]
         else:
@@ -51,7 +56,7 @@ def command(cases: Sequence[str], nodes: int | None, pods: int | None, as_json: 
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(measured)))
     else:
-        Console().print(_table(measured))
+        Console(width=max(Console().width, TABLE_WIDTH)).print(_table(measured))
 
 
 def _here(name: str, nodes: int | None, pods: int | None, bar: Progress) -> Measured:
@@ -66,17 +71,18 @@ def _apart(name: str, nodes: int | None, pods: int | None) -> Measured:
     line = [sys.executable, "-m", "mooring.cli.main", "bench", name, "--json"]
     line += ["--nodes", str(nodes)] if nodes else []
     line += ["--pods", str(pods)] if pods else []
-    done = subprocess.run(line, check=True, capture_output=True)  # noqa: S603
+    done = subprocess.run(line, check=True, capture_output=True)
     return msgspec.json.decode(done.stdout, type=list[Measured])[0]
 
 
 def _table(measured: Sequence[Measured]) -> Table:
-    table = Table("case", "nodes", "pods", "bound", *COLUMNS)
+    table = Table("case", "nodes", "pods", "bound", *COLUMNS, box=box.SIMPLE_HEAD)
+    table.columns[0].no_wrap = True
     for column in table.columns[1:]:
         column.justify = "right"
     for row in measured:
         figures = (row.pods_per_s, row.cpu_us_per_pod, row.p50_us, row.p99_us, row.peak_mb)
         table.add_row(
-            row.case, f"{row.nodes:,}", f"{row.pods:,}", f"{row.bound:,}", *(f"{f:,.1f}" for f in figures)
+            row.case, f"{row.nodes:,}", f"{row.pods:,}", f"{row.bound:,}", *(f"{f:,.0f}" for f in figures)
         )
     return table

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from mooring.app import simulate
 from mooring.cli.placements import print_result
+from mooring.cli.progress import progress_bar
 from mooring.config.durations import parse_duration
 from mooring.config.feature_gates import FeatureGates, parse_feature_gates
 from mooring.sim.report import write_report
@@ -37,18 +36,28 @@ class GatesType(click.ParamType[FeatureGates]):
 
     name = "gates"
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> FeatureGates:
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> FeatureGates:
         return value if isinstance(value, FeatureGates) else parse_feature_gates(str(value))
 
 
 @click.command(epilog="Example: mooring simulate examples/quickstart --report out/report")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--config", type=EXISTING_FILE, help="A KubeSchedulerConfiguration; kube-scheduler's default without.")
+@click.option(
+    "--config", type=EXISTING_FILE, help="A KubeSchedulerConfiguration; kube-scheduler's default without."
+)
 @click.option("--policies", type=EXISTING_FOLDER, help="A folder of Python policies, added to every profile.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Draws ties and generated names; runs repeat.")
-@click.option("--until", type=DurationType(), help="Stop after this much simulated time, such as 90s or 1h30m.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Draws ties and generated names; runs repeat."
+)
+@click.option(
+    "--until", type=DurationType(), help="Stop after this much simulated time, such as 90s or 1h30m."
+)
 @click.option("--feature-gates", "gates", type=GatesType(), help="Feature gates, such as A=true,B=false.")
-@click.option("--scores", is_flag=True, help="With --json: the total of every feasible node for each pod placed.")
+@click.option(
+    "--scores", is_flag=True, help="With --json: the total of every feasible node for each pod placed."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--report", type=click.Path(file_okay=False, path_type=Path), help="Write an HTML page here.")
 def command(
@@ -67,9 +76,8 @@ def command(
     Each PATH is a file, a folder, or - for standard input. The annotations sim.mooring.io/arrives-at
     and sim.mooring.io/runs-for give objects a time. Nothing is placed if any document has a mistake.
     """
-    columns = (TextColumn("placing pods"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("pods", total=None)
+    with progress_bar() as bar:
+        task = bar.add_task("placing pods", total=None)
         result = simulate(
             paths,
             config=config,

@@ -32,7 +32,7 @@ class StaticColumns:
 
     def __init__(self, nodes: NodeTable, view: Callable[[int], StaticNode], rows: Rows | None = None) -> None:
         self._nodes = nodes
-        self.at_row = view  # the node at a row of the table
+        self.at_row = self._as_declared(view)  # the node at a row of the table
         self.rows: Rows = np.arange(nodes.high) if rows is None else rows
         # A slice reads columns without copying them.
         self._at: slice | Rows = slice(0, nodes.high) if rows is None else rows
@@ -79,6 +79,9 @@ class StaticColumns:
         known = self._nodes.rows
         return self.mask_of(known[name] for name in names if name in known)
 
+    def _as_declared(self, view: Callable[[int], StaticNode]) -> Callable[[int], StaticNode]:
+        return lambda row: StaticNode(self._nodes, view(row)._pods, row)
+
     def _read(self, column: NDArray[T]) -> NDArray[T]:
         seen = column[self._at]
         seen.flags.writeable = False  # it may be the table's own memory
@@ -94,6 +97,9 @@ class NodeColumns(StaticColumns):
     """Columns of nodes and of what the pods on them take."""
 
     __slots__ = ()
+
+    def _as_declared(self, view: Callable[[int], StaticNode]) -> Callable[[int], StaticNode]:
+        return view
 
     @property
     def pod_count(self) -> Ints:

@@ -69,7 +69,9 @@ class Planner:
             for point, what in faults(entry.scheduler_name, points):
                 self._findings.note((*path, "plugins", point), what)
         known = self._catalogue.names()
-        hooked = (use.name for use in multi_point if use.name in known and not self._catalogue.points(use.name))
+        hooked = (
+            use.name for use in multi_point if use.name in known and not self._catalogue.points(use.name)
+        )
         return points, tuple(hooked)
 
     def _check_queue_sort(self, path: Path, plans: list[ProfilePlan]) -> None:

@@ -6,27 +6,27 @@ an error that names it.
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from mooring.engine.classes import PodClass
+from mooring.engine.attempt import Attempt
 from mooring.engine.decisions import SCHEDULER_ERROR, UNSCHEDULABLE, Bind, Decision, Evict, Wait
 from mooring.engine.fit_error import NO_NODES, FitError, one_node, rejected_before
 from mooring.engine.full import session_of
 from mooring.engine.patches import merge_patches
 from mooring.engine.placing import Choice
-from mooring.engine.pre_filtering import pre_filter, transform
+from mooring.engine.pre_filtering import pre_filter, same_pod, transform
 from mooring.engine.queued import QueuedPod
-from mooring.engine.story import Note
+from mooring.engine.story import NARROWED, Note
 from mooring.engine.waiting import LONGEST_WAIT_S, PermitWait, Reserved
-from mooring.errors import PluginFailed
+from mooring.errors import ClusterError, PluginFailed
 from mooring.framework import answers
 from mooring.framework.answers import PostFilterResult
 from mooring.framework.cycle import Cycle
-from mooring.framework.profile import Profile
 from mooring.framework.session import Session
-from mooring.framework.status import Code, Status
+from mooring.framework.status import Code, Status, unschedulable
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:
@@ -58,89 +58,76 @@ class SchedulingCycle:
 
     def run(self, queued: QueuedPod, now: float) -> list[Decision]:
         """One attempt, with everything it decides."""
-        engine = self._engine
-        profile = engine.profiles[queued.pod.spec.scheduler_name]
-        cycle = Cycle(profile.name, now)
-        decisions: list[Decision] = []
+        profile = self._engine.profiles[queued.pod.spec.scheduler_name]
+        attempt = Attempt(queued, profile, Cycle(profile.name, now))
         try:
-            self._attempt(queued, profile, cycle, decisions)
+            self._place(attempt)
         except Unfit as unfit:
-            decisions.append(self.fail(queued, now, unfit.message, unfit.why, unfit.nominated))
+            attempt.decisions.append(self.fail(queued, now, unfit.message, unfit.why, unfit.nominated))
         except NoNodes:
-            decisions.append(self.fail(queued, now, NO_NODES, None, "", reason=UNSCHEDULABLE))
+            attempt.decisions.append(self.fail(queued, now, NO_NODES, None, "", reason=UNSCHEDULABLE))
         except PluginFailed as failure:
-            decisions.append(self.fail(queued, now, str(failure), None, ""))
-        return decisions
+            attempt.decisions.append(self.fail(queued, now, str(failure), None, ""))
+        return attempt.decisions
 
-    def _attempt(self, queued: QueuedPod, profile: Profile, cycle: Cycle, decisions: list[Decision]) -> None:
-        engine = self._engine
+    def _place(self, attempt: Attempt) -> None:
+        engine, profile = self._engine, attempt.profile
         if not engine.cluster.nodes.rows:
             raise NoNodes
-        pod = queued.pod
         if profile.at("before_pre_filter"):
-            changed = transform(profile, cycle, pod)
-            if isinstance(changed, Status):
-                self._not_placed(queued, profile, cycle, self._rejected(changed), decisions)
-            else:
-                pod = changed
-        session = self._open_session(profile, pod, cycle.now)
+            self._transform(attempt)
+        if not profile.at("on_session_open"):
+            self._take(attempt, self._choose(attempt))
+            return
+        attempt.session = self._open_session(attempt)
         try:
-            pod_class = engine.classes[profile.name].of(pod)
-            choice = self._choose(queued, pod_class, cycle, pod, session, decisions)
-            self._take(queued, profile, cycle, pod, pod_class, choice, decisions)
+            self._take(attempt, self._choose(attempt))
         finally:
-            self._close_session(profile, session)
+            self._close_session(attempt)
 
     # choosing
 
-    def _choose(
-        self, queued: QueuedPod, pod_class: PodClass, cycle: Cycle, pod: Pod, session: Session | None,
-        decisions: list[Decision],
-    ) -> Choice:  # fmt: skip
-        engine, profile = self._engine, pod_class.profile
+    def _transform(self, attempt: Attempt) -> None:
+        changed = transform(attempt.profile, attempt.cycle, attempt.pod)
+        if isinstance(changed, Status):
+            self._not_placed(attempt, self._rejected(changed))
+        else:
+            attempt.pod = changed
+
+    def _choose(self, attempt: Attempt) -> Choice:
+        engine, cycle, pod = self._engine, attempt.cycle, attempt.pod
+        attempt.pod_class = pod_class = engine.classes[attempt.profile.name].of(pod)
         before = pre_filter(pod_class, cycle, pod)
         if before.rejection is not None:
             why = self._rejected(before.rejection)
             if before.plugins:
                 why = msgspec.structs.replace(why, plugins=why.plugins | frozenset(before.plugins))
-            self._not_placed(queued, profile, cycle, why, decisions, pod_class)
-        if session and session.hooks.has("pre_predicate"):
-            self._pre_predicate(queued, profile, cycle, session, decisions)
-        found = engine.placer.place(pod_class, cycle, pod, before.narrowed, session)
+            self._not_placed(attempt, why)
+        if before.narrowed is not None:
+            cycle.write(NARROWED, before.narrowed)
+        if attempt.session is not None:
+            self._pre_predicate(attempt, attempt.session)
+        found = engine.placer.place(pod_class, cycle, pod, before.narrowed, attempt.session)
         if isinstance(found, FitError):
-            self._not_placed(queued, profile, cycle, found, decisions, pod_class)
+            self._not_placed(attempt, found)
         assert isinstance(found, Choice)
         return found
 
     def _rejected(self, status: Status) -> FitError:
         return rejected_before(self._engine.cluster.nodes, status)
 
-    def _pre_predicate(
-        self, queued: QueuedPod, profile: Profile, cycle: Cycle, session: Session, decisions: list[Decision]
-    ) -> None:
-        job = session.jobs[0]
-        answer = answers.call("session", "pre_filter", session.hooks.ask, "pre_predicate", job.tasks[0], job)
-        if isinstance(answer, Status):
-            why = self._rejected(answer if answer.plugin else answer.by("session"))
-            self._not_placed(queued, profile, cycle, why, decisions)
-
-    def _not_placed(
-        self, queued: QueuedPod, profile: Profile, cycle: Cycle, why: FitError, decisions: list[Decision],
-        pod_class: PodClass | None = None,
-    ) -> None:  # fmt: skip
+    def _not_placed(self, attempt: Attempt, why: FitError) -> None:
         """Asks the post-filters for a way out, and ends the cycle."""
-        engine = self._engine
-        nominated: str | None = None
+        cycle, pod, profile = attempt.cycle, attempt.queued.pod, attempt.profile
+        hooks = profile.at("post_filter")
+        nominated: str | None = None if hooks else ""
         reasons: list[str] = []
         status: Status | None = None
-        hooks = profile.at("post_filter")
-        if not hooks:
-            nominated = ""
         for name, method, _ in hooks:
-            answer = answers.call(name, "post_filter", method, cycle, queued.pod, why.statuses)
+            answer = answers.call(name, "post_filter", method, cycle, pod, why.statuses)
             if isinstance(answer, PostFilterResult):
                 nominated = answer.nominated if answer.nominated is not None else nominated
-                decisions.extend(self._evictions(queued.pod, answer))
+                attempt.decisions.extend(self._evictions(name, pod, answer))
                 reasons, status = [], None
                 break
             status = answers.status(name, "post_filter", answer)
@@ -149,40 +136,42 @@ class SchedulingCycle:
                 if status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
                     break
         for name, method, _ in profile.at("after_post_filter"):
-            answers.call(name, "after_post_filter", method, cycle, queued.pod, why.statuses, status)
+            answers.call(name, "after_post_filter", method, cycle, pod, why.statuses, status)
         unfit = Unfit(why, ", ".join(reasons), nominated)
-        if pod_class is not None:
-            position = engine.cluster.history.position
-            engine.stories.note(Note(queued.pod, pod_class, cycle, position, "", unfit.message))
+        self._note(attempt, "", unfit.message)
         raise unfit
 
-    def _evictions(self, pod: Pod, result: PostFilterResult) -> list[Evict]:
+    def _evictions(self, plugin: str, pod: Pod, result: PostFilterResult) -> list[Evict]:
         message = f"{pod.spec.scheduler_name}: preempting to accommodate a higher priority pod"
-        with self._engine.cluster.statement() as statement:
-            for victim in result.victims:
-                statement.evict(victim.metadata.uid)
+        try:
+            with self._engine.cluster.statement() as statement:
+                for victim in result.victims:
+                    statement.evict(victim.metadata.uid)
+        except ClusterError as error:
+            raise answers.failed(plugin, "post_filter", str(error)) from error
         return [Evict(victim, pod.key, "PreemptionByScheduler", message) for victim in result.victims]
 
     # taking the place
 
-    def _take(
-        self, queued: QueuedPod, profile: Profile, cycle: Cycle, pod: Pod, pod_class: PodClass, choice: Choice,
-        decisions: list[Decision],
-    ) -> None:  # fmt: skip
-        engine = self._engine
+    def _take(self, attempt: Attempt, choice: Choice) -> None:
+        engine, profile, cycle = self._engine, attempt.profile, attempt.cycle
         node_name = engine.cluster.nodes.object_at(choice.row).metadata.name
-        pod = self._shaped(profile, cycle, pod, node_name)
-        engine.stories.note(Note(queued.pod, pod_class, cycle, engine.cluster.history.position, node_name))
+        if profile.shapes_pods:
+            self._shape(attempt, node_name)
+        self._note(attempt, node_name, "")
         if choice.totals is not None:
-            engine.scores[queued.pod.key] = choice.totals
-        with engine.cluster.statement() as statement:
-            statement.take(pod, node_name)
+            engine.scores[attempt.queued.pod.key] = choice.totals
+        pod = attempt.pod
+        statement = engine.cluster.statement()
+        statement.take(pod, node_name)
+        statement.commit()
         engine.nominator.remove(pod.metadata.uid)
-        reserved = Reserved(queued, cycle, profile, pod, node_name)
-        waits: dict[str, Status] = {}
+        reserved = Reserved(attempt.queued, cycle, profile, pod, node_name)
         try:
-            self._reserve(profile, cycle, pod, node_name)
-            waits = self._permit(profile, cycle, pod, node_name)
+            self._reserve(attempt, node_name)
+            waits = self._permit(attempt, node_name)
+            if not waits:
+                attempt.decisions.append(self.bind(reserved))
         except (Unfit, PluginFailed):
             self.give_back(reserved)
             raise
@@ -190,42 +179,38 @@ class SchedulingCycle:
             engine.queue.activate(cycle.pods_to_activate, cycle.now)
             cycle.pods_to_activate = []
         if waits:
-            until = {
-                plugin: (cycle.now + min(status.timeout_s, LONGEST_WAIT_S), status.timeout_s)
-                for plugin, status in waits.items()
-            }
-            engine.waiting[pod.metadata.uid] = PermitWait(reserved, until, engine.settle)
-            engine.waiting[pod.metadata.uid].expire(cycle.now)
-        else:
-            decisions.append(self.bind(reserved))
+            self._wait_at_permit(reserved, waits)
 
-    def _shaped(self, profile: Profile, cycle: Cycle, pod: Pod, node_name: str) -> Pod:
+    def _shape(self, attempt: Attempt, node_name: str) -> None:
         """The chosen node's fine-grained allocation, and the pod resized for it."""
-        for name, method, _ in profile.at("allocate"):
-            node = self._engine.view.node(node_name)
-            answer = answers.call(name, "allocate", method, cycle, pod, node)
+        cycle = attempt.cycle
+        for name, method, _ in attempt.profile.at("allocate"):
+            answer = answers.call(
+                name, "allocate", method, cycle, attempt.pod, self._engine.view.node(node_name)
+            )
             self._must_pass(answers.status(name, "allocate", answer, RESERVE_CODES), node_name)
-        for name, method, _ in profile.at("resize_pod"):
-            answer = answers.call(name, "resize_pod", method, cycle, pod, node_name)
+        for name, method, _ in attempt.profile.at("resize_pod"):
+            answer = answers.call(name, "resize_pod", method, cycle, attempt.pod, node_name)
             if isinstance(answer, Pod):
-                pod = answer
+                attempt.pod = same_pod(name, "resize_pod", attempt.pod, answer)
             else:
                 self._must_pass(answers.status(name, "resize_pod", answer, RESERVE_CODES), node_name)
-        return pod
 
-    def _reserve(self, profile: Profile, cycle: Cycle, pod: Pod, node_name: str) -> None:
-        for name, method, _ in profile.at("reserve"):
-            answer = answers.call(name, "reserve", method, cycle, pod, node_name)
+    def _reserve(self, attempt: Attempt, node_name: str) -> None:
+        for name, method, _ in attempt.profile.at("reserve"):
+            answer = answers.call(name, "reserve", method, attempt.cycle, attempt.pod, node_name)
             self._must_pass(answers.status(name, "reserve", answer, RESERVE_CODES), node_name)
 
-    def _permit(self, profile: Profile, cycle: Cycle, pod: Pod, node_name: str) -> dict[str, Status]:
-        """The plugins that want the pod to wait."""
-        waits: dict[str, Status] = {}
-        for name, method, _ in profile.at("permit"):
-            answer = answers.call(name, "permit", method, cycle, pod, node_name)
+    def _permit(self, attempt: Attempt, node_name: str) -> dict[str, float]:
+        """The plugins that want the pod to wait, and for how long at most."""
+        waits: dict[str, float] = {}
+        for name, method, _ in attempt.profile.at("permit"):
+            answer = answers.call(name, "permit", method, attempt.cycle, attempt.pod, node_name)
             status = answers.status(name, "permit", answer, PERMIT_CODES)
             if status is not None and status.code is Code.WAIT:
-                waits[name] = status
+                if not isinstance(status.timeout_s, (int, float)) or isnan(status.timeout_s):
+                    raise answers.failed(name, "permit", f"wants to wait {status.timeout_s!r} seconds")
+                waits[name] = min(status.timeout_s, LONGEST_WAIT_S)
             else:
                 self._must_pass(status, node_name)
         return waits
@@ -233,6 +218,12 @@ class SchedulingCycle:
     def _must_pass(self, status: Status | None, node_name: str) -> None:
         if status is not None:
             raise Unfit(one_node(self._engine.cluster.nodes, node_name, status), nominated="")
+
+    def _wait_at_permit(self, reserved: Reserved, waits: dict[str, float]) -> None:
+        now, uid = reserved.cycle.now, reserved.pod.metadata.uid
+        until = {plugin: (now + timeout_s, timeout_s) for plugin, timeout_s in waits.items()}
+        wait = self._engine.waiting[uid] = PermitWait(reserved, until, self._engine.settle)
+        wait.expire(now)
 
     def bind(self, reserved: Reserved) -> Bind:
         """The pod's place is final as far as we are concerned: have it bound."""
@@ -256,9 +247,15 @@ class SchedulingCycle:
                 statement.give_back(reserved.pod.metadata.uid)
 
     def fail(
-        self, queued: QueuedPod, now: float, message: str, why: FitError | None, nominated: str | None,
-        *, reason: str = "",
-    ) -> Wait:  # fmt: skip
+        self,
+        queued: QueuedPod,
+        now: float,
+        message: str,
+        why: FitError | None,
+        nominated: str | None,
+        *,
+        reason: str = "",
+    ) -> Wait:
         """The pod goes back to the queue with what is known of why."""
         engine = self._engine
         queued.unschedulable_plugins = why.plugins if why else frozenset()
@@ -267,24 +264,34 @@ class SchedulingCycle:
         if nominated is not None:
             engine.nominator.nominate(queued.pod, nominated)
         reason = reason or (UNSCHEDULABLE if why else SCHEDULER_ERROR)
-        plugins = tuple(sorted(queued.rejectors))
-        return Wait(queued.pod, reason, message, plugins, nominated)
+        return Wait(queued.pod, reason, message, tuple(sorted(queued.rejectors)), nominated)
+
+    def _note(self, attempt: Attempt, node_name: str, message: str) -> None:
+        if attempt.pod_class is not None:
+            position = self._engine.cluster.history.position
+            note = Note(attempt.queued.pod, attempt.pod_class, attempt.cycle, position, node_name, message)
+            self._engine.stories.note(note)
 
     # sessions
 
-    def _open_session(self, profile: Profile, pod: Pod, now: float) -> Session | None:
-        hooks = profile.at("on_session_open")
-        if not hooks:
-            return None
-        session = session_of(self._engine.view, pod, now)
-        for name, method, _ in hooks:
+    def _open_session(self, attempt: Attempt) -> Session:
+        session = session_of(self._engine.view, attempt.pod, attempt.cycle.now)
+        for name, method, _ in attempt.profile.at("on_session_open"):
             answers.call(name, "on_session_open", method, session)
         self._engine.observe(session)
         return session
 
-    def _close_session(self, profile: Profile, session: Session | None) -> None:
-        if session is None:
-            return
+    def _close_session(self, attempt: Attempt) -> None:
         self._engine.observe(None)
-        for name, method, _ in profile.at("on_session_close"):
-            answers.call(name, "on_session_close", method, session)
+        for name, method, _ in attempt.profile.at("on_session_close"):
+            try:
+                method(attempt.session)
+            except Exception as error:
+                answers.raised(name, "on_session_close", error)  # logged; the pod is decided already
+
+    def _pre_predicate(self, attempt: Attempt, session: Session) -> None:
+        job = session.jobs[0]
+        answer = answers.call("session", "pre_filter", session.hooks.ask, "pre_predicate", job.tasks[0], job)
+        if answer is not None:
+            status = answer if isinstance(answer, Status) else unschedulable("rejected by a session")
+            self._not_placed(attempt, self._rejected(status if status.plugin else status.by("session")))

@@ -126,9 +126,10 @@ class Engine:
             self._bind_or_fail(wait.reserved)
             return
         self._cycle.give_back(wait.reserved)
-        self._ingest.place_freed(wait.pod, self.now, but=uid)
         why = one_node(self.cluster.nodes, wait.node_name, status)
         self._fail_reserved(wait.reserved, why.message(), why)
+        # Only now, so that the pod is not woken by the place it has given back itself.
+        self._ingest.place_freed(wait.pod, wait.node_name, self.now, but=uid)
 
     def bound(self, uid: str) -> None:
         """A pod was bound: there is nothing left to undo."""
@@ -140,7 +141,7 @@ class Engine:
         if reserved is None:
             return
         self._cycle.give_back(reserved)
-        self._ingest.place_freed(reserved.pod, self.now)
+        self._ingest.place_freed(reserved.pod, reserved.node_name, self.now)
         self._fail_reserved(reserved, message, None)
 
     def activate(self, pods: Iterable[Pod]) -> None:
@@ -167,7 +168,7 @@ class Engine:
             self._decided.append(self._cycle.bind(reserved))
         except PluginFailed as failure:
             self._cycle.give_back(reserved)
-            self._ingest.place_freed(reserved.pod, self.now)
+            self._ingest.place_freed(reserved.pod, reserved.node_name, self.now)
             self._fail_reserved(reserved, str(failure), None)
 
     def _fail_reserved(self, reserved: Reserved, message: str, why: FitError | None) -> None:
@@ -181,7 +182,10 @@ class Engine:
 
     def _next(self) -> QueuedPod | None:
         if self._next_pod is not None:
-            pod = answers.call(self._next_pod.name, "next_pod", self._next_pod.method)
+            try:
+                pod = answers.call(self._next_pod.name, "next_pod", self._next_pod.method)
+            except PluginFailed:
+                pod = None  # it is logged, and the queue has its own order
             if isinstance(pod, Pod) and (queued := self.queue.take(pod.metadata.uid)) is not None:
                 return queued
         return self.queue.pop()

@@ -84,9 +84,7 @@ def nodes_rejected(
     """A pod every node rejected. `also` names the plugins that kept nodes from being asked."""
     plugins, pending = _blame(counts)
     statuses = NodeStatuses(nodes, by_row, absent)
-    return FitError(
-        len(nodes), statuses, counts, plugins=plugins | frozenset(also), pending_plugins=pending
-    )
+    return FitError(len(nodes), statuses, counts, plugins=plugins | frozenset(also), pending_plugins=pending)
 
 
 def rejected_before(nodes: NodeTable, status: Status) -> FitError:

@@ -17,6 +17,7 @@ from mooring.cluster.nodes import Ints
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.engine.classes import PodClass
 from mooring.framework import answers
+from mooring.framework.answers import FILTER_CODES
 from mooring.framework.cycle import Cycle
 from mooring.framework.forms import Filter
 from mooring.framework.session import Job, Session, Task
@@ -89,9 +90,12 @@ class FullEvaluation:
         for name, method, _ in pod_class.profile.at("before_filter"):
             answer = answers.call(name, "before_filter", method, cycle, pod, node)
             if isinstance(answer, Status):
-                if (status := answers.status(name, "before_filter", answer)) is not None:
+                if (status := answers.status(name, "before_filter", answer, FILTER_CODES)) is not None:
                     return status
             elif answer is not None:
+                if not _is_pod_and_node(answer):
+                    what = f"returned {answer!r}, which is not a pod and a node"
+                    raise answers.failed(name, "before_filter", what)
                 pod, node = answer
         for form in _filters(pod_class, cycle):
             status = form.one(cycle, form.shown(pod), form.view(nodes, node), nodes, self._view)
@@ -136,13 +140,20 @@ class FullEvaluation:
         order = np.zeros(len(ok), np.int64)
         for row in np.flatnonzero(ok).tolist():
             view = self._view.view(row)
-            order[row] = answers.call(SESSION, "score", session.hooks.ask, "node_order", Task(pod), view)
+            score = answers.call(SESSION, "score", session.hooks.ask, "node_order", Task(pod), view)
+            order[row] = answers.score(SESSION, score, raw=True)
         return order
 
 
 def session_of(view: ClusterView, pod: Pod, now: float) -> Session:
     """A pod at a time is a session with one job of one task."""
     return Session(view, (Job(pod.key, (Task(pod),)),), now)
+
+
+def _is_pod_and_node(answer: Any) -> bool:
+    if not (isinstance(answer, tuple) and len(answer) == 2):
+        return False
+    return isinstance(answer[0], Pod) and isinstance(answer[1], NodeView)
 
 
 def _filters(pod_class: PodClass, cycle: Cycle) -> list[Filter]:

@@ -56,8 +56,10 @@ class Ingest:
     def take(self, event: Event, now: float) -> None:
         self._takers[type(event)](event, now)
 
-    def place_freed(self, pod: Pod, now: float, *, but: str = "") -> None:
-        """A pod gave its place back: others may fit now."""
+    def place_freed(self, pod: Pod, node_name: str, now: float, *, but: str = "") -> None:
+        """A pod gave its place on a node back: others may fit now."""
+        if not pod.spec.node_name:
+            pod = pod.on_node(node_name)  # it was only assumed there; hints look for a pod with a node
         self._engine.queue.move_all(event(ASSIGNED_POD, Action.DELETE, pod, None), now, but=but)
 
     # pods
@@ -75,6 +77,7 @@ class Ingest:
         self.pending.pop(uid, None)
         engine.nominator.remove(uid)
         engine.queue.delete(uid)
+        engine.bound(uid)  # a report of failure that comes after this is wrong: the API server knows
         known = engine.cluster.pods.by_uid.get(uid)
         if known is None:
             with engine.cluster.statement() as statement:
@@ -107,8 +110,10 @@ class Ingest:
                 engine.nominator.nominate(pod, pod.status.nominated_node_name)
             engine.queue.add(pod, now)
             return
-        if old.status.nominated_node_name != pod.status.nominated_node_name:
+        if (before := old.status.nominated_node_name) != pod.status.nominated_node_name:
             engine.nominator.nominate(pod, pod.status.nominated_node_name)
+            if before:
+                self.place_freed(old, before, now, but=uid)
         if old.metadata.resource_version and old.metadata.resource_version == pod.metadata.resource_version:
             return
         engine.queue.update(pod, pod_update_events(old, pod, assigned=False), now)
@@ -116,6 +121,7 @@ class Ingest:
     def _pod_gone(self, pod: Pod, now: float) -> None:
         engine, uid = self._engine, pod.metadata.uid
         self.pending.pop(uid, None)
+        nominated = engine.nominator.node_of(uid)
         engine.nominator.remove(uid)
         if wait := engine.waiting.get(uid):
             wait.reject("", "removed")
@@ -123,7 +129,9 @@ class Ingest:
         if uid in engine.cluster.pods.by_uid:
             with engine.cluster.statement() as statement:
                 placed = statement.give_back(uid)
-            self.place_freed(placed.pod, now)
+            self.place_freed(placed.pod, placed.node, now)
+        elif nominated:
+            self.place_freed(pod, nominated, now)
 
     # nodes and other objects
 

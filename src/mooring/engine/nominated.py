@@ -38,7 +38,7 @@ class AmongNominated:
         return self._cluster.nodes.rows.get(name) if name else None
 
     def fits(self, pod_class: PodClass, cycle: Cycle, pod: Pod, row: int, session: Session | None) -> bool:
-        """Whether the node the pod is nominated to takes it. A failure here is met again in the full search."""
+        """Whether the node the pod is nominated to takes it. What fails here fails in the full search too."""
         try:
             if self._full.status(pod_class, cycle, pod, row, session) is not None:
                 return False

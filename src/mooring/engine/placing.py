@@ -53,9 +53,7 @@ class Narrowed(msgspec.Struct, frozen=True):
 class Placer:
     """Chooses nodes on the cluster as it is. Changes nothing that it does not undo."""
 
-    def __init__(
-        self, cluster: Cluster, view: ClusterView, nominator: Nominator, rng: random.Random
-    ) -> None:
+    def __init__(self, cluster: Cluster, view: ClusterView, nominator: Nominator, rng: random.Random) -> None:
         self._cluster = cluster
         self._view = view
         self._nominator = nominator
@@ -89,9 +87,9 @@ class Placer:
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None, session: Session | None
     ) -> Choice | None:
         own = self._among_nominated.own_row(pod)
-        if own is not None and (rows is None or own in rows):
-            if self._among_nominated.fits(pod_class, cycle, pod, own, session):
-                return self._best_scored(pod_class, cycle, pod, self._mask([own]), session)
+        allowed = own is not None and (rows is None or own in rows)
+        if own is not None and allowed and self._among_nominated.fits(pod_class, cycle, pod, own, session):
+            return self._best_scored(pod_class, cycle, pod, self._mask([own]), session)
         if session is None and self.keep_evaluations and self.kept.worth(pod_class):
             try:
                 return self._choose_kept(pod_class, cycle, pod, rows)
@@ -111,7 +109,7 @@ class Placer:
         buckets = kept.sync(cycle, pod)
         if self._nominator:
             barred = self._among_nominated.statuses(pod_class, cycle, pod, rows)
-            kept.sync(cycle, pod)  # trying nominated pods touched their rows
+            buckets = kept.sync(cycle, pod)  # trying nominated pods touched their rows
             with buckets.without(barred):
                 return self._best_kept(pod_class, cycle, pod, kept, rows)
         return self._best_kept(pod_class, cycle, pod, kept, rows)
@@ -162,8 +160,12 @@ class Placer:
                 if answers.status(name, "before_score", answer) is not None:
                     raise answers.failed(name, "before_score", answer.message)
             elif answer is not None:
-                pod, nodes = answer
-                ok = rows_mask(len(ok), (node.row for node in nodes))
+                try:
+                    pod, nodes = answer
+                    ok = rows_mask(len(ok), [node.row for node in nodes])
+                except (TypeError, ValueError, AttributeError, IndexError):
+                    what = f"returned {answer!r}, which is not a pod and nodes"
+                    raise answers.failed(name, "before_score", what) from None
         return pod, ok
 
     def _pre_score(self, pod_class: PodClass, cycle: Cycle, pod: Pod, nodes: Sequence[object]) -> None:

@@ -9,7 +9,7 @@ from mooring.engine.placing import Narrowed
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
 from mooring.framework.profile import Profile
-from mooring.framework.status import Code, Status, unresolvable
+from mooring.framework.status import REJECTIONS, Code, Status, unresolvable
 from mooring.model.objects import Pod
 
 PRE_FILTER_CODES = frozenset({Code.SKIP, Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE})
@@ -28,10 +28,17 @@ def transform(profile: Profile, cycle: Cycle, pod: Pod) -> Pod | Status:
     for name, method, _ in profile.at("before_pre_filter"):
         answer = answers.call(name, "before_pre_filter", method, cycle, pod)
         if isinstance(answer, Pod):
-            pod = answer
-        elif (status := answers.status(name, "before_pre_filter", answer)) is not None:
+            pod = same_pod(name, "before_pre_filter", pod, answer)
+        elif (status := answers.status(name, "before_pre_filter", answer, REJECTIONS)) is not None:
             return status
     return pod
+
+
+def same_pod(plugin: str, point: str, pod: Pod, answer: Pod) -> Pod:
+    """The pod a plugin has changed; not some other pod."""
+    if answer.metadata.uid != pod.metadata.uid:
+        raise answers.failed(plugin, point, f"returned {answer.key} for {pod.key}, which is another pod")
+    return answer
 
 
 def pre_filter(pod_class: PodClass, cycle: Cycle, pod: Pod) -> PreFiltered:
@@ -66,13 +73,13 @@ def _after(profile: Profile, cycle: Cycle, pod: Pod, narrowed: Narrowed | None) 
     names = None if narrowed is None else narrowed.names
     for name, method, _ in profile.at("after_pre_filter"):
         answer = answers.call(name, "after_pre_filter", method, cycle, pod, names)
-        if (status := answers.status(name, "after_pre_filter", answer)) is not None:
+        if (status := answers.status(name, "after_pre_filter", answer, REJECTIONS)) is not None:
             return PreFiltered(rejection=status)
     for name, method, _ in profile.at("find_one_node")[:1]:
         answer = answers.call(name, "find_one_node", method, cycle, pod, names)
         if isinstance(answer, str):
             return PreFiltered(Narrowed(frozenset({answer}), (name,)))
-        status = answers.status(name, "find_one_node", answer)
+        status = answers.status(name, "find_one_node", answer, REJECTIONS | {Code.SKIP})
         if status is not None and status.code is not Code.SKIP:
             return PreFiltered(rejection=status)
     return PreFiltered(narrowed)

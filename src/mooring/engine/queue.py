@@ -188,9 +188,9 @@ class SchedulingQueue:
 
     def _wake(self, queued: QueuedPod, event: ClusterEvent, now: float) -> None:
         gate = queued.gating_plugin
-        if gate and not event.wildcard:
-            if not self._hints.wanted(queued.pod.spec.scheduler_name, gate, event):
-                return
+        wanted = event.wildcard or self._hints.wanted(queued.pod.spec.scheduler_name, gate, event)
+        if gate and not wanted:
+            return
         strategy = self._hints.worth_requeuing(queued, event)
         if strategy is not Requeue.SKIP:
             self._leave(queued)

@@ -7,8 +7,7 @@ cluster comes back to now.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections import Counter
 
 import msgspec
 import numpy as np
@@ -16,11 +15,12 @@ import numpy as np
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import Bools
 from mooring.engine.classes import PodClass
-from mooring.engine.full import FullEvaluation
-from mooring.errors import ClusterError
+from mooring.engine.full import FullEvaluation, rows_mask
+from mooring.errors import ClusterError, PluginFailed
 from mooring.framework.cycle import Cycle
 from mooring.model.objects import Pod
 
+NARROWED = "mooring/narrowed"  # where a cycle holds the only nodes the pod may go to
 NOTES_KEPT = 10_000  # the last decision of so many pods
 BEST_SHOWN = 5
 
@@ -71,19 +71,18 @@ class Stories:
     def __init__(self, cluster: Cluster, full: FullEvaluation) -> None:
         self._cluster = cluster
         self._full = full
-        self._notes: OrderedDict[str, Note] = OrderedDict()
+        self._notes: dict[str, Note] = {}  # the latest last
 
     def note(self, note: Note) -> None:
-        uid = note.pod.metadata.uid
-        self._notes[uid] = note
-        self._notes.move_to_end(uid)
-        if len(self._notes) > NOTES_KEPT:
-            self._notes.popitem(last=False)
+        notes, uid = self._notes, note.pod.metadata.uid
+        notes.pop(uid, None)
+        notes[uid] = note
+        if len(notes) > NOTES_KEPT:
+            del notes[next(iter(notes))]
 
     def find(self, key: str) -> Note | None:
         """The note of the pod of that `namespace/name`."""
-        found: Callable[[Note], bool] = lambda note: note.pod.key == key  # noqa: E731
-        return next(filter(found, reversed(self._notes.values())), None)
+        return next((note for note in reversed(self._notes.values()) if note.pod.key == key), None)
 
     def tell(self, key: str) -> Story | None:
         """The whole story of a pod's last decision, or None if it is not remembered."""
@@ -93,13 +92,19 @@ class Stories:
         try:
             with self._cluster.history.rewound(self._cluster, note.position):
                 return self._tell(note)
-        except ClusterError:
-            return Story(key, note.cycle.now, note.node, note.message, 0, 0, (), ())  # too long ago
+        except (ClusterError, PluginFailed):  # too long ago, or a plugin cannot say it again
+            return Story(key, note.cycle.now, note.node, note.message, 0, 0, (), ())
 
     def _tell(self, note: Note) -> Story:
         nodes, cycle, pod = self._cluster.nodes, note.cycle, note.pod
         candidates = nodes.alive[: nodes.high].copy()
         counts: Counter[tuple[str, str]] = Counter()
+        if narrowed := cycle.read(NARROWED, None):
+            asked = rows_mask(nodes.high, (nodes.rows[name] for name in narrowed.names if name in nodes.rows))
+            plugins = " ".join(narrowed.plugins)
+            left_out = int((candidates & ~asked).sum())
+            counts[plugins, f"node(s) didn't satisfy plugin(s) [{plugins}]"] = left_out
+            candidates &= asked
         statuses = self._full.statuses(note.pod_class, cycle, pod, candidates)
         for status in statuses.values():
             counts.update((status.plugin, reason) for reason in status.reasons)

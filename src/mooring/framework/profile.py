@@ -38,6 +38,7 @@ class Profile:
         self.scorers = [(scorer, weights[scorer.name]) for scorer in scorers if scorer]
         scoring = {form.name for form, _ in self.scorers}
         self.evaluating = scoring | {form.name for form in self.filters}  # plugins that look at nodes
+        self.shapes_pods = bool(self._at["allocate"] or self._at["resize_pod"])
         self.queue_sort = self._at_config("queueSort")[0]
 
     def at(self, point: str) -> list[Hook]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from mooring.errors import ApiError
 from mooring.model.objects import Node, Object, ObjectMeta, Pod
 from mooring.sim.clock import moment_of
 from mooring.sim.controllers import Controllers
 from mooring.sim.kinds import Typed
 from mooring.sim.manifests import Entry
 from mooring.sim.priorities import PriorityClasses
-from mooring.errors import ApiError
 from mooring.sim.workloads import (
     DaemonSet,
     Deployment,

@@ -11,12 +11,12 @@ from typing import Any
 
 from mooring.engine.decisions import Bind, Decision, Evict, Nominate, Patch, Wait
 from mooring.engine.events import BindFailed, Bound, Event
+from mooring.errors import ApiError, MooringError
+from mooring.framework.binding import run_binding
 from mooring.model.objects import Pod, PodCondition
 from mooring.sim.api import WorldApi, run_to_end
 from mooring.sim.history import History
 from mooring.sim.merging import merged
-from mooring.errors import ApiError, MooringError
-from mooring.framework.binding import run_binding
 from mooring.sim.world import World
 
 
@@ -48,9 +48,7 @@ class Performer:
         """Runs the binding cycle: the plugins' pre-bind, one patch, the bind itself, post-bind."""
         pod, node = decision.pod, decision.node
         try:
-            run_to_end(
-                run_binding(decision.profile, decision.cycle, pod, node, decision.patch, self.api)
-            )
+            run_to_end(run_binding(decision.profile, decision.cycle, pod, node, decision.patch, self.api))
         except MooringError as error:
             self._tell(BindFailed(pod, node, str(error)))
             return

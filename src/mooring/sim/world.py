@@ -26,6 +26,7 @@ from mooring.engine.events import (
     PodChanged,
     PodDeleted,
 )
+from mooring.errors import ApiError
 from mooring.model.objects import Node, Object, Pod, PodCondition
 from mooring.sim import kubelet
 from mooring.sim.clock import Clock
@@ -33,7 +34,6 @@ from mooring.sim.defaults import DEFAULT_NAMESPACE, default_node, default_spec
 from mooring.sim.merging import patched, patched_object
 from mooring.sim.priorities import PriorityClasses
 from mooring.sim.recorded import Recorded, Recorder
-from mooring.errors import ApiError
 from mooring.sim.store import Store, key_of
 
 Listener = Callable[[Event], None]

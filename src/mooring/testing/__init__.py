@@ -1,10 +1,10 @@
 """What policy authors import in their own tests: builders, a small world, the conformance check.
 
-    from mooring.testing import cluster, node, pod
+from mooring.testing import cluster, node, pod
 
-    def test_taint_keeps_pod_away():
-        world = cluster(node("gpu-1").taint("gpu"), node("plain-1"))
-        assert world.schedule(pod("web")) == "plain-1"
+def test_taint_keeps_pod_away():
+    world = cluster(node("gpu-1").taint("gpu"), node("plain-1"))
+    assert world.schedule(pod("web")) == "plain-1"
 """
 
 from mooring.testing.builders import NodeBuilder, PodBuilder, node, pod

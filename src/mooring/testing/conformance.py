@@ -92,7 +92,9 @@ class _Round:
                 continue
             kept = self.engine.scores.get(wanted.key, {})
             if kept != fresh:
-                raise ConformanceError(self._say(f"kept answers for {wanted.key} are {kept}, fresh ones {fresh}"))
+                raise ConformanceError(
+                    self._say(f"kept answers for {wanted.key} are {kept}, fresh ones {fresh}")
+                )
         self._perform(wanted, decisions)
 
     def _perform(self, wanted: Pod, decisions: list[Decision]) -> None:
@@ -109,7 +111,7 @@ class _Round:
                 self.engine.handle(PodAdded(self._placed[wanted.key][0]), 0.0)
 
     def _fresh(self, wanted: Pod) -> dict[str, int]:
-        """Totals of the feasible nodes, worked out from nothing; the policy's two forms compared on the way."""
+        """Totals of the feasible nodes, worked out from nothing; the two forms are compared on the way."""
         engine, full = self.engine, self.engine.placer.full
         shared = engine.specs.shared(wanted)
         pod_class = engine.classes["default-scheduler"].of(shared)
@@ -137,7 +139,8 @@ class _Round:
                 form.rehearse(cycle, wanted, self.engine.cluster)
 
     def _say(self, what: str) -> str:
-        return f"{self._policy.name} breaks its promise (scope {self._policy.scope.name}, seed {self._seed}): {what}"
+        scope = self._policy.scope.name
+        return f"{self._policy.name} breaks its promise (scope {scope}, seed {self._seed}): {what}"
 
     def _node(self, name: str) -> NodeBuilder:
         draw = self._random

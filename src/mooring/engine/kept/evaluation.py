@@ -69,7 +69,8 @@ class KeptEvaluation:
     def among(self, rows: Iterable[int]) -> list[tuple[int, int]]:
         """The feasible ones of some rows with their totals, as if there were no other nodes."""
         group_of, base_of = self.buckets.group_of, self.buckets.base_of
-        feasible = [(row, group) for row in rows if (group := group_of[row]) is not None]
+        known = len(group_of)  # a row that was never feasible may lie beyond
+        feasible = [(row, group) for row in rows if row < known and (group := group_of[row]) is not None]
         raws = list({group.raws for _, group in feasible})
         additions = dict(zip(raws, self._addition(raws), strict=True))
         return [(row, base_of[row] + additions[group.raws]) for row, group in feasible]

@@ -33,7 +33,7 @@ class StaticPart:
         self._forms = forms
         self._changing = [p for p in forms.plugins().values() if type(p).version is not Plugin.version]
         self._position = -1
-        self._versions: tuple[Hashable, ...] = ()
+        self._versions: list[Hashable] = []
         self.generation = 0
         self.ok: list[bool] = []
         self.base: list[int] = []
@@ -42,7 +42,7 @@ class StaticPart:
     def sync(self, cycle: Cycle, pod: Any) -> None:
         """Brings the answers up to date with the node objects."""
         journal = self._cluster.nodes.node_journal
-        versions = tuple(answers.call(p.name, "version", getattr, p, "version") for p in self._changing)
+        versions = [self._version(plugin) for plugin in self._changing]
         if journal.position == self._position and versions == self._versions:
             return
         rows = journal.since(self._position) if self._position >= 0 else None
@@ -55,6 +55,12 @@ class StaticPart:
             for row in set(rows):
                 self._evaluate(cycle, pod, row)
         self._position, self._versions = journal.position, versions
+
+    def _version(self, plugin: Plugin) -> Hashable:
+        try:
+            return plugin.version
+        except Exception as error:
+            raise answers.raised(plugin.name, "version", error) from error
 
     def _build(self, cycle: Cycle, pod: Any) -> None:
         nodes = self._cluster.nodes

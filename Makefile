@@ -1,0 +1,49 @@
+# Every target sets up what it needs by itself: a virtual environment from a bare Python 3.11 and the
+# locked dependencies. Nothing outside this folder is touched.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SOAK_EXAMPLES ?= 2000
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench soak lock clean
+
+help: ## what can be done here
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+setup: $(READY) ## the virtual environment, with locked dependencies
+
+$(READY): requirements.lock pyproject.toml examples/spot/pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Mooring needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 2; }
+	@echo "setting up $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e examples/spot
+	@touch $@
+
+demo: $(READY) ## place the quick start on the embedded cluster, with a report
+	$(BIN)/mooring simulate examples/quickstart --report out/demo
+
+test: $(READY) ## every test that needs no extra toolchain
+	$(BIN)/python -m pytest tests examples/spot/tests
+
+check: $(READY) ## style, types, layers
+	$(BIN)/ruff check src tests examples
+	$(BIN)/ruff format --check src tests examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY) ## engine benchmarks, one table
+	$(BIN)/mooring bench
+
+soak: $(READY) ## long random comparisons of the engine with the oracle; SOAK_EXAMPLES says how long
+	MOORING_SOAK_EXAMPLES=$(SOAK_EXAMPLES) $(BIN)/python -m pytest tests -m soak
+
+lock: $(READY) ## writes requirements.lock anew from pyproject.toml (needs uv)
+	uv pip compile pyproject.toml --group dev --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --quiet -o requirements.lock
+
+clean: ## removes what the targets made
+	rm -rf $(VENV) out .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

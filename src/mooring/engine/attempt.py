@@ -1,0 +1,26 @@
+"""One attempt to place one pod, as the engine sees it."""
+
+from __future__ import annotations
+
+from mooring.engine.classes import PodClass
+from mooring.engine.decisions import Decision
+from mooring.engine.queued import QueuedPod
+from mooring.framework.cycle import Cycle
+from mooring.framework.profile import Profile
+from mooring.framework.session import Session
+from mooring.model.objects import Pod
+
+
+class Attempt:
+    """What the steps of a scheduling cycle hand on to each other."""
+
+    __slots__ = ("cycle", "decisions", "pod", "pod_class", "profile", "queued", "session")
+
+    def __init__(self, queued: QueuedPod, profile: Profile, cycle: Cycle) -> None:
+        self.queued = queued
+        self.profile = profile
+        self.cycle = cycle
+        self.pod: Pod = queued.pod  # as transformers and resizing make it
+        self.pod_class: PodClass | None = None
+        self.session: Session | None = None
+        self.decisions: list[Decision] = []

@@ -1,0 +1,19 @@
+"""Benchmarks run and count what they say they count. Nothing here looks at how long anything takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from mooring.bench.cases import CASES
+from mooring.bench.runner import run_case
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_pod_of_every_case_is_bound(name: str) -> None:
+    case = CASES[name]
+    nodes = min(case.nodes, 20)
+    pods = 20 if case.nodes > 1 else 50
+    measured = run_case(case, nodes, pods)
+    assert (measured.case, measured.nodes, measured.pods) == (name, nodes, pods)
+    assert measured.bound == pods
+    assert measured.p50_us <= measured.p99_us
