@@ -253,7 +253,7 @@ class Trial:
             assert self.picture() == now
 
 
-@settings(max_examples=120, deadline=None, database=None)
+@settings(max_examples=100, deadline=None, database=None)
 @given(script=operations)
 def test_random_statements(node: Make, pod: Make, picture: Make, script: list[Operation]) -> None:
     trial = Trial(Model(node, pod), picture)

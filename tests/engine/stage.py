@@ -118,7 +118,7 @@ def config(plugins: Sequence[type[Plugin]], text: str = "") -> tuple[SchedulerCo
         return load_config(HEADER + text, "config.yaml", registry), registry
     if not own:
         return default_config(registry), registry
-    names = "".join(f"\n      - name: {name}" for name in own)
+    names = "".join(f'\n      - name: "{name}"' for name in own)
     profile = f"profiles:\n- plugins:\n    multiPoint:\n      enabled:{names}\n"
     return load_config(HEADER + profile, "config.yaml", registry), registry
 
@@ -219,3 +219,8 @@ class Stage:
         """The node on which a pod holds a place; "" when on none."""
         placed = self.engine.cluster.pods.by_uid.get(pod.uid)
         return placed.node if placed else ""
+
+
+def made(name: str, **members: Any) -> type[Plugin]:
+    """A plugin class with these methods (which take `self`) and attributes."""
+    return type(name, (Plugin,), {"name": name, "__module__": __name__, **members})

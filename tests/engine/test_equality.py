@@ -36,6 +36,7 @@ from oracle import Outcome, decide
 
 SOAK_EXAMPLES = int(os.environ.get("MOORING_SOAK_EXAMPLES", "2000"))
 MOST_STEPS = 30
+ALWAYS, WHERE_IT_PAYS, NEVER = "always", "where it pays", "never"  # whose evaluations are kept
 GPU = "nvidia.com/gpu"
 NAMES = [f"n{i}" for i in range(6)]
 MIB = 2**20
@@ -131,8 +132,6 @@ KINDS: list[dict[str, Any]] = [
     {"cpu": "5", "memory": "64Gi"},
 ]
 
-small = st.integers(min_value=0)
-
 
 def step(name: str, *numbers: st.SearchStrategy[int]) -> st.SearchStrategy[tuple[str, tuple[int, ...]]]:
     return st.tuples(st.just(name), st.tuples(*numbers))
@@ -180,9 +179,12 @@ def make_node(name: int, size: int, labels: int, taints: int, held: int, cordon:
 class World:
     """What the API server would say, kept apart from what the engine says."""
 
-    def __init__(self, *, kept: bool = True) -> None:
+    def __init__(self, keeping: str) -> None:
         self.stage = Stage(keep_scores=True)
-        self.stage.engine.placer.keep_evaluations = kept
+        placer = self.stage.engine.placer
+        placer.keep_evaluations = keeping != NEVER
+        if keeping == ALWAYS:
+            placer.kept.worth = lambda pod_class: pod_class.keeps and pod_class.shared
         self.nodes: dict[str, Node] = {}
         self.placed: dict[str, tuple[Pod, str]] = {}
         self.waiting: dict[str, Pod] = {}
@@ -337,10 +339,8 @@ class World:
         }
 
 
-def play(
-    nodes: list[tuple[int, ...]], steps: list[tuple[str, tuple[int, ...]]], *, kept: bool = True
-) -> World:
-    world = World(kept=kept)
+def play(nodes: list[tuple[int, ...]], steps: list[tuple[str, tuple[int, ...]]], keeping: str) -> World:
+    world = World(keeping)
     for fields in nodes:
         world.put_node(*fields)
     world.may_be_full.clear()
@@ -354,20 +354,26 @@ WORLDS = (st.lists(st.tuples(*NODE), max_size=len(NAMES)), st.lists(STEPS, max_s
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None, "print_blob": False}
 
 
-@settings(max_examples=120, **QUIET)
+@settings(max_examples=150, **QUIET)
 @given(*WORLDS)
 def test_kept_evaluation_gives_the_right_answers(nodes: Any, steps: Any) -> None:
-    play(nodes, steps)
+    play(nodes, steps, ALWAYS)
 
 
-@settings(max_examples=25, **QUIET)
+@settings(max_examples=40, **QUIET)
+@given(*WORLDS)
+def test_keeping_what_pays_gives_the_right_answers(nodes: Any, steps: Any) -> None:
+    play(nodes, steps, WHERE_IT_PAYS)
+
+
+@settings(max_examples=40, **QUIET)
 @given(*WORLDS)
 def test_full_evaluation_gives_the_right_answers(nodes: Any, steps: Any) -> None:
-    play(nodes, steps, kept=False)
+    play(nodes, steps, NEVER)
 
 
 @pytest.mark.soak
 @settings(max_examples=SOAK_EXAMPLES, **QUIET)
-@given(*WORLDS, st.booleans())
-def test_soak(nodes: Any, steps: Any, kept: bool) -> None:
-    play(nodes, steps, kept=kept)
+@given(*WORLDS, st.sampled_from([ALWAYS, WHERE_IT_PAYS, NEVER]))
+def test_soak(nodes: Any, steps: Any, keeping: str) -> None:
+    play(nodes, steps, keeping)

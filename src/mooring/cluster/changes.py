@@ -55,9 +55,14 @@ def set_hold(cluster: Cluster, placed: Placed, hold: Hold) -> Change:
 def set_object(cluster: Cluster, placed: Placed, pod: Pod, hold: Hold) -> Change:
     """The pod's object changed and its charge did not."""
     old, before = placed.pod, placed.hold
-    placed.pod, placed.hold = pod, hold
-    if placed.row is not None and not _same_to_plugins(old, pod):
-        cluster.nodes.journal.write(placed.row)
+    row = placed.row
+    if row is None or before is Hold.PROMISED or _same_to_plugins(old, pod):
+        placed.pod, placed.hold = pod, hold
+    else:
+        cluster.counts.change(placed, -1)
+        placed.pod, placed.hold = pod, hold
+        cluster.counts.change(placed, 1)
+        cluster.nodes.journal.write(row)
     return set_object, (placed, old, before)
 
 
@@ -98,6 +103,7 @@ def _charge(cluster: Cluster, placed: Placed, sign: int) -> None:
     if placed.hold is Hold.PROMISED:
         nodes.charge_promised(row, placed.charge, sign)
         return
+    cluster.counts.change(placed, sign)
     nodes.charge(row, placed.charge, sign)
     if placed.hold is Hold.RELEASING:
         nodes.charge_releasing(row, placed.charge, sign)

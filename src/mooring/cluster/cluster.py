@@ -6,6 +6,7 @@ from typing import Protocol
 
 from mooring.cluster.changes import History
 from mooring.cluster.charge import Charges
+from mooring.cluster.counts import PodCounts
 from mooring.cluster.labelsets import LabelSets
 from mooring.cluster.nodes import NodeTable
 from mooring.cluster.pods import Hold, Placed, PodTable
@@ -28,6 +29,7 @@ class Cluster:
         self.nodes = NodeTable()
         self.pods = PodTable()
         self.labelsets = LabelSets()
+        self.counts = PodCounts(self.labelsets, self.pods.by_uid.values)
         self.charges = Charges(self.nodes.resource)
         self.history = History()
         self.observers: list[Observer] = []

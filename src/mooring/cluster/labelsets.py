@@ -42,6 +42,14 @@ class LabelSets:
             self._sets[key] = known
         return known
 
+    def match_anew(self) -> None:
+        """Matches every set against every selector again: what a selector reads has changed."""
+        for known in self._sets.values():
+            known.matches = tuple(
+                i for i, test in enumerate(self._tests) if test(known.namespace, known.labels)
+            )
+        self.version += 1
+
     def register(self, key: object, test: LabelTest) -> int:
         """The id of a selector. `key` is its canonical form: registering it again changes nothing."""
         known = self._selectors.get(key)

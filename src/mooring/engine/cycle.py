@@ -208,7 +208,7 @@ class SchedulingCycle:
             answer = answers.call(name, "permit", method, attempt.cycle, attempt.pod, node_name)
             status = answers.status(name, "permit", answer, PERMIT_CODES)
             if status is not None and status.code is Code.WAIT:
-                if not isinstance(status.timeout_s, (int, float)) or isnan(status.timeout_s):
+                if isnan(status.timeout_s):
                     raise answers.failed(name, "permit", f"wants to wait {status.timeout_s!r} seconds")
                 waits[name] = min(status.timeout_s, LONGEST_WAIT_S)
             else:

@@ -126,6 +126,8 @@ def score(plugin: str, answer: Any, *, raw: bool) -> int:
             raise failed(plugin, "score", f"returned {answer!r}, which is not an integer") from None
     if not raw and not 0 <= answer <= MAX_SCORE:
         raise out_of_range(plugin, answer)
+    if raw and not -(2**63) <= answer < 2**63:
+        raise failed(plugin, "score", f"returned {answer!r}, which does not fit into 64 bits")
     return int(answer)
 
 

@@ -1,0 +1,131 @@
+"""How many pods on each node match a selector, or carry a term: kept as pods come and go.
+
+Spreading and affinity ask such questions for every node and every pod. Each question is registered
+once; from then on a pod that takes or gives back a place changes the counts it concerns, and only
+those. A question registered late is answered first for the pods that are there already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+
+from mooring.cluster.labelsets import LabelSets, LabelTest
+from mooring.cluster.pods import Hold, Placed
+from mooring.model.objects import Pod
+
+Carrier = Callable[[Pod], tuple[Hashable, ...]]  # the terms a pod carries
+
+
+class RowCounts:
+    """Pods per row; rows without any are not there."""
+
+    __slots__ = ("by_row", "total")
+
+    def __init__(self) -> None:
+        self.by_row: dict[int, int] = {}
+        self.total = 0
+
+    def add(self, row: int, amount: int) -> None:
+        count = self.by_row.get(row, 0) + amount
+        if count:
+            self.by_row[row] = count
+        else:
+            self.by_row.pop(row, None)
+        self.total += amount
+
+    def on(self, row: int) -> int:
+        return self.by_row.get(row, 0)
+
+
+class SelectorCounts:
+    """Pods that match a selector: all of them, and those that are not terminating."""
+
+    __slots__ = ("all", "staying")
+
+    def __init__(self) -> None:
+        self.all = RowCounts()
+        self.staying = RowCounts()
+
+    def add(self, row: int, pod: Pod, amount: int) -> None:
+        self.all.add(row, amount)
+        if pod.metadata.deletion_timestamp is None:
+            self.staying.add(row, amount)
+
+
+class PodCounts:
+    """Every registered question, and its answer."""
+
+    def __init__(self, labelsets: LabelSets, placed: Callable[[], Iterable[Placed]]) -> None:
+        self._labelsets = labelsets
+        self._placed = placed
+        self._selectors: dict[int, SelectorCounts] = {}
+        self._carriers: dict[str, Carrier] = {}
+        self.carried: dict[str, dict[Hashable, RowCounts]] = {}  # by carrier, then by term
+        self.version = 0  # moves when a term is carried for the first time, or no longer by anyone
+
+    def selector(self, key: Hashable, test: LabelTest) -> SelectorCounts:
+        """The counts of a selector; `key` is its canonical form, so it is counted once."""
+        number = self._labelsets.register(key, test)
+        counts = self._selectors.get(number)
+        if counts is None:
+            counts = self._selectors[number] = SelectorCounts()
+            for placed in self._placed():
+                if _counts(placed) and number in self._matches(placed.pod):
+                    counts.add(_row(placed), placed.pod, 1)
+        return counts
+
+    def carrier(self, name: str, terms_of: Carrier) -> dict[Hashable, RowCounts]:
+        """Counts, for each term, the pods that carry it."""
+        if name not in self._carriers:
+            self._carriers[name] = terms_of
+            self.carried[name] = {}
+            for placed in self._placed():
+                if _counts(placed):
+                    self._carry(name, placed, 1)
+        return self.carried[name]
+
+    def recount(self) -> None:
+        """Counts everything anew: something selectors depend on has changed."""
+        self._labelsets.match_anew()
+        for counts in self._selectors.values():
+            counts.all, counts.staying = RowCounts(), RowCounts()
+        for name in self._carriers:
+            self.carried[name].clear()
+        for placed in self._placed():
+            if _counts(placed):
+                self.change(placed, 1)
+        self.version += 1
+
+    def change(self, placed: Placed, amount: int) -> None:
+        """A pod came to its row (1) or left it (-1)."""
+        if self._selectors:
+            row = _row(placed)
+            for number in self._matches(placed.pod):
+                if (counts := self._selectors.get(number)) is not None:
+                    counts.add(row, placed.pod, amount)
+        for name in self._carriers:
+            self._carry(name, placed, amount)
+
+    def _matches(self, pod: Pod) -> tuple[int, ...]:
+        return self._labelsets.intern(pod.metadata.namespace, pod.metadata.labels).matches
+
+    def _carry(self, name: str, placed: Placed, amount: int) -> None:
+        carried = self.carried[name]
+        for term in self._carriers[name](placed.pod):
+            counts = carried.get(term)
+            if counts is None:
+                counts = carried[term] = RowCounts()
+                self.version += 1
+            counts.add(_row(placed), amount)
+            if not counts.total:
+                del carried[term]
+                self.version += 1
+
+
+def _counts(placed: Placed) -> bool:
+    return placed.row is not None and placed.hold is not Hold.PROMISED
+
+
+def _row(placed: Placed) -> int:
+    assert placed.row is not None
+    return placed.row
