@@ -95,7 +95,8 @@ def test_scores_are_integers_within_bounds(answer: Any) -> None:
 def test_a_score_out_of_range_is_told_in_the_words_of_kubernetes(answer: int) -> None:
     with pytest.raises(PluginFailed) as failure:
         answers.score("X", answer, raw=False)
-    expected = f'plugin "X" returns an invalid score {int(answer)}, it should in the range of [0, 100] after normalizing'
+    expected = f'plugin "X" returns an invalid score {int(answer)}, '
+    expected += "it should in the range of [0, 100] after normalizing"
     assert str(failure.value) == expected
     assert failure.value.point == "score"
     assert answers.score("X", answer, raw=True) == answer

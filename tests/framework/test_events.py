@@ -19,7 +19,7 @@ from mooring.framework.events import (
 def test_update_is_every_update_and_all_is_everything() -> None:
     updates = [action for action in Action if action.name and action.name.startswith("UPDATE_")]
     assert len(updates) == 11
-    assert Action.UPDATE == sum(updates)
+    assert sum(updates) == Action.UPDATE
     assert Action.ALL == Action.ADD | Action.DELETE | Action.UPDATE
     assert [a.bit_length() for a in (Action.ADD, Action.DELETE, *updates)] == list(range(1, 14))
 

@@ -9,7 +9,7 @@ from mooring.framework.status import Code, Status
 
 
 def test_codes_are_numbered_as_in_kubernetes() -> None:
-    names = "SUCCESS ERROR UNSCHEDULABLE UNSCHEDULABLE_AND_UNRESOLVABLE WAIT SKIP PENDING".split()
+    names = ["SUCCESS", "ERROR", "UNSCHEDULABLE", "UNSCHEDULABLE_AND_UNRESOLVABLE", "WAIT", "SKIP", "PENDING"]
     assert [code.name for code in sorted(Code)] == names
     assert [int(code) for code in sorted(Code)] == list(range(7))
 

@@ -15,7 +15,7 @@ from mooring.framework import answers
 from mooring.framework.forms import Filter, Scorer
 from mooring.framework.plugin import WHOLE_POD, Plugin
 from mooring.framework.profile import Hook, Profile
-from mooring.framework.scope import UNSIGNABLE
+from mooring.framework.scope import UNSIGNABLE, Scope
 from mooring.model.objects import Pod, PodSpec
 
 FORGET_ABOVE = 50_000  # distinct specs or classes; then all are learnt anew
@@ -46,7 +46,9 @@ class PodClass(msgspec.Struct, eq=False):
         self.pre_filters = self._concerned("pre_filter")
         self.pre_scores = self._concerned("pre_score")
         transformed = profile.at("before_filter") or profile.at("before_score")
-        self.keeps = not transformed and all(profile.plugins[name].scope.kept for name in signs)
+        self.keeps = not transformed and all(
+            profile.plugins[name].scope is not Scope.CLUSTER for name in signs
+        )
 
     def _concerned(self, point: str) -> tuple[Hook, ...]:
         evaluating = self.profile.evaluating
@@ -110,7 +112,7 @@ def _sign(plugin: Plugin, pod: Pod) -> Hashable:
     """What goes into the class for a plugin. Answers that are not kept need no more than an interest."""
     sign: Hashable = answers.call(plugin.name, "sign", plugin.sign, pod)
     answers.call(plugin.name, "sign", hash, sign)
-    if sign is None or plugin.scope.kept:
+    if sign is None or plugin.scope is not Scope.CLUSTER:
         return sign
     return WHOLE_POD
 

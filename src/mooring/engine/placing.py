@@ -39,7 +39,6 @@ class Choice(msgspec.Struct, frozen=True):
     """The node a pod gets. `totals` of all feasible nodes only when scores are asked for."""
 
     row: int
-    feasible: int
     totals: dict[str, int] | None = None
 
 
@@ -104,10 +103,11 @@ class Placer:
 
     def _choose_kept(self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None) -> Choice | None:
         if pod_class.pre_scores:
-            self._pre_score(pod_class, cycle, pod, ())
+            self._pre_score(pod_class, cycle, pod, None)
         kept = self.kept.of(pod_class, cycle)
         buckets = kept.sync(cycle, pod)
         if self._nominator:
+            kept.domains.lend(cycle)
             barred = self._among_nominated.statuses(pod_class, cycle, pod, rows)
             buckets = kept.sync(cycle, pod)  # trying nominated pods touched their rows
             with buckets.without(barred):
@@ -119,17 +119,17 @@ class Placer:
     ) -> Choice | None:
         buckets = kept.buckets
         if rows is None:
-            if not buckets.feasible:
-                return None
             _, tied = buckets.best()
+            if not tied:
+                return None
             row = self._ties.pick(pod_class.profile, cycle, pod, tied)
-            return Choice(row, buckets.feasible, self._named(buckets.totals()) if self.keep_scores else None)
+            return Choice(row, self._named(buckets.totals()) if self.keep_scores else None)
         totals = kept.among(rows)
         if not totals:
             return None
         best = max(total for _, total in totals)
         row = self._ties.pick(pod_class.profile, cycle, pod, [[r for r, total in totals if total == best]])
-        return Choice(row, len(totals), self._named(totals) if self.keep_scores else None)
+        return Choice(row, self._named(totals) if self.keep_scores else None)
 
     # full evaluation
 
@@ -141,7 +141,7 @@ class Placer:
         if not len(feasible):
             return None
         if len(feasible) == 1 and not self.keep_scores:
-            return Choice(int(feasible[0]), 1)
+            return Choice(int(feasible[0]))
         pod, ok = self._before_score(pod_class, cycle, pod, ok)
         feasible = np.flatnonzero(ok)
         if pod_class.pre_scores:
@@ -150,7 +150,7 @@ class Placer:
         tied = feasible[totals == totals.max()].tolist()
         row = self._ties.pick(pod_class.profile, cycle, pod, [tied])
         pairs = zip(feasible.tolist(), totals.tolist(), strict=True) if self.keep_scores else None
-        return Choice(row, len(feasible), self._named(pairs) if pairs else None)
+        return Choice(row, self._named(pairs) if pairs else None)
 
     def _before_score(self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools) -> tuple[Pod, Bools]:
         for name, method, _ in pod_class.profile.at("before_score"):
@@ -168,10 +168,13 @@ class Placer:
                     raise answers.failed(name, "before_score", what) from None
         return pod, ok
 
-    def _pre_score(self, pod_class: PodClass, cycle: Cycle, pod: Pod, nodes: Sequence[object]) -> None:
-        """Runs pre_score; a plugin that skips there does not score."""
+    def _pre_score(self, pod_class: PodClass, cycle: Cycle, pod: Pod, nodes: Sequence[object] | None) -> None:
+        """Runs pre_score; a plugin that skips there does not score. Those that keep their answers see no
+        nodes; where all do (None), those that judge by domain say themselves whether they score."""
         skipped = []
         for name, method, plugin in pod_class.pre_scores:
+            if nodes is None and not plugin.scope.kept:
+                continue
             seen = () if plugin.scope.kept else nodes
             answer = answers.call(name, "pre_score", method, cycle, pod, seen)
             if answers.status(name, "pre_score", answer, {Code.SKIP}) is not None:

@@ -39,7 +39,7 @@ class Form:
         self.scope = plugin.scope
         self.one_method = one
         self.many_method = many
-        self.hides_identity = plugin.scope.kept and not signs_itself(type(plugin))
+        self.hides_identity = plugin.scope is not Scope.CLUSTER and not signs_itself(type(plugin))
 
     def shown(self, pod: Pod) -> Any:
         """The pod as this plugin may see it."""

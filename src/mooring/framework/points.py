@@ -37,6 +37,7 @@ POINTS: dict[str, Point] = {
         _point("remove_pod", "cycle pod removed node", "preFilter"),
         _point("filter", "cycle pod node", "filter"),
         _point("filter_nodes", "cycle pod nodes", "filter"),
+        _point("domain", "cycle pod", "filter"),
         _point("post_filter", "cycle pod statuses", "postFilter"),
         _point("pre_score", "cycle pod nodes", "preScore"),
         _point("score", "cycle pod node", "score"),

@@ -8,11 +8,12 @@ a Python integer tells which are not empty. Moving a node and finding the top bu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 
-Raws = tuple[int, ...]
-Addition = Callable[[list[Raws]], list[int]]  # raw scores of each group -> G of each group
+Raws = tuple[Hashable, ...]  # raw scores, then keys of topology domains
+# What is added to the base score in each group, given its raw scores and size; None: it is not feasible.
+Addition = Callable[[list[Raws], list[int]], list[int | None]]
 
 
 class Group:
@@ -30,14 +31,14 @@ class Group:
 class Buckets:
     """Every feasible row is in one bucket of one group."""
 
-    def __init__(self, rows: int, addition: Addition) -> None:
+    def __init__(self, rows: int, addition: Addition, *, volatile: bool = False) -> None:
         self._addition = addition
+        self._volatile = volatile  # additions change also while groups do not: counts in topology domains
         self.group_of: list[Group | None] = [None] * rows
         self.base_of = [0] * rows
         self._slot_of = [0] * rows
         self._groups: dict[Raws, Group] = {}
         self._additions: list[tuple[Group, int]] | None = None  # of the groups that are not empty
-        self.feasible = 0
 
     def put(self, row: int, raws: Raws, base: int) -> None:
         """A row is feasible, with these scores."""
@@ -60,7 +61,6 @@ class Buckets:
             self._additions = None
         self._enter(group, row, base)
         self.group_of[row] = group
-        self.feasible += 1
 
     def remove(self, row: int) -> None:
         """A row is not feasible."""
@@ -69,8 +69,8 @@ class Buckets:
             return
         self._leave(group, row)
         self.group_of[row] = None
-        self.feasible -= 1
         if group.size == 0:
+            del self._groups[group.raws]
             self._additions = None
 
     def _enter(self, group: Group, row: int, base: int) -> None:
@@ -97,10 +97,12 @@ class Buckets:
         group.size -= 1
 
     def additions(self) -> list[tuple[Group, int]]:
-        """Each group that is not empty with its addition; known until the set of such groups changes."""
-        if self._additions is None:
+        """Each group that is feasible with its addition; known until the set of groups changes."""
+        if self._additions is None or self._volatile:
             groups = [group for group in self._groups.values() if group.size]
-            self._additions = list(zip(groups, self._addition([g.raws for g in groups]), strict=True))
+            additions = self._addition([g.raws for g in groups], [g.size for g in groups])
+            rated = zip(groups, additions, strict=True)
+            self._additions = [(group, addition) for group, addition in rated if addition is not None]
         return self._additions
 
     def best(self) -> tuple[int, list[list[int]]]:
@@ -146,4 +148,4 @@ class Buckets:
                     assert self.group_of[row] is group
                     assert (self.base_of[row], self._slot_of[row]) == (base, slot)
             seen += group.size
-        assert seen == self.feasible == sum(group is not None for group in self.group_of)
+        assert seen == sum(group is not None for group in self.group_of)

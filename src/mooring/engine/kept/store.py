@@ -61,8 +61,8 @@ class KeptEvaluations:
             self._kept.move_to_end(pod_class)
             return found
         static, forms = self._static_part(pod_class, cycle)
-        rows = Forms.of(pod_class, Scope.ROW, cycle)
-        kept = KeptEvaluation(self._cluster, self._view, static, rows, forms)
+        rows, domains = (Forms.of(pod_class, scope, cycle) for scope in (Scope.ROW, Scope.DOMAIN))
+        kept = KeptEvaluation(self._cluster, self._view, static, forms, rows, domains)
         kept.skips = skips
         self._kept[pod_class] = kept
         return kept

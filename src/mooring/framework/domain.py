@@ -1,0 +1,90 @@
+"""Plugins that look at topology domains: how many pods are in this zone, on this host, in that rack.
+
+Such a plugin cannot judge a node alone, yet it need not look at every node for every pod. It maps
+each node to a key, and works out what it must know of all nodes as their rows change. Nodes of equal
+keys are alike to it at any one moment. So the engine asks it once per key, not once per node, and a
+placement touches one row.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import Any, Self
+
+from mooring.cluster.view import NodeView
+from mooring.framework.cycle import Cycle
+from mooring.framework.plugin import Plugin
+from mooring.framework.scope import Scope
+from mooring.framework.status import SKIP, Status
+from mooring.model.objects import Pod
+
+Key = Hashable
+
+
+class DomainState(ABC):
+    """What a plugin knows of all nodes for one class of pods. Rows are taken in one by one."""
+
+    filters = True  # whether it ever rejects
+    scores = True  # whether it scores
+
+    @abstractmethod
+    def update(self, row: int, node: NodeView | None) -> Key:
+        """Takes a row in, or again after it changed; None when there is no node any more."""
+
+    @abstractmethod
+    def status(self, key: Key) -> Status | None:
+        """What the filter says of nodes of this key now: None when they pass."""
+
+    def raw_scores(self, keys: Sequence[Key], sizes: Sequence[int]) -> Sequence[int]:
+        """Raw scores of the feasible nodes by key, `sizes` nodes each; normalised afterwards."""
+        return [0] * len(keys)
+
+    @abstractmethod
+    def clone(self) -> Self:
+        """A copy to try things on."""
+
+
+class DomainPlugin(Plugin):
+    """A plugin that judges nodes by key. Its per-node form is made from its state."""
+
+    scope = Scope.DOMAIN
+
+    def domain(self, cycle: Cycle, pod: Pod) -> DomainState:
+        """A state that has taken in no row yet."""
+        raise NotImplementedError
+
+    def filter(self, cycle: Cycle, pod: Pod, node: NodeView) -> Status | None:
+        state = self._state(cycle, pod)
+        return state.status(state.update(node.row, node)) if state.filters else None
+
+    def pre_score(self, cycle: Cycle, pod: Pod, nodes: Sequence[NodeView]) -> Status | None:
+        """Scores every key the feasible nodes have."""
+        state = self._state(cycle, pod)
+        if not state.scores:
+            return SKIP
+        key_of = {node.row: state.update(node.row, node) for node in nodes}
+        sizes = Counter(key_of.values())
+        scores = dict(zip(sizes, state.raw_scores(list(sizes), list(sizes.values())), strict=True))
+        cycle.write(f"scores of {self.name}", {row: scores[key] for row, key in key_of.items()})
+        return None
+
+    def score(self, cycle: Cycle, pod: Pod, node: NodeView) -> int:
+        scores: dict[int, int] = cycle.read(f"scores of {self.name}")
+        return scores[node.row]
+
+    def state_key(self) -> str:
+        """Where the state lies in a cycle."""
+        return f"domains of {self.name}"
+
+    def _state(self, cycle: Cycle, pod: Pod) -> DomainState:
+        """The cycle's state; made from all nodes when the cycle has none."""
+        state: Any = cycle.read(self.state_key(), None)
+        if state is None:
+            state = self.domain(cycle, pod)
+            for node in self.handle.cluster.nodes:
+                state.update(node.row, node)
+            cycle.write(self.state_key(), state)
+        found: DomainState = state
+        return found

@@ -1,0 +1,151 @@
+"""Why a pod is where it is: told as of the moment it was decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.stage import Stage, made, node, pod
+from mooring.engine.story import Rejection
+from mooring.framework.status import unschedulable
+from mooring.model.objects import (
+    Affinity,
+    LabelSelectorRequirement,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorTerm,
+    Taint,
+)
+
+
+def state(stage: Stage) -> Any:
+    """Everything a story might disturb."""
+    nodes = stage.engine.cluster.nodes
+    return (
+        {name: (row, nodes.object_at(row), nodes.arrival[row]) for name, row in nodes.rows.items()},
+        [[column.array[: nodes.high].tolist() for column in columns] for columns in nodes.resources],
+        nodes.pods.array[: nodes.high].tolist(),
+        {uid: (p.node, p.row, p.hold) for uid, p in stage.engine.cluster.pods.by_uid.items()},
+        stage.engine.cluster.history.position,
+    )
+
+
+def test_rejections_are_counted() -> None:
+    stage = Stage().nodes(
+        "n", "m", node("t", taints=(Taint(key="k", effect="NoSchedule"),)), node("c", unschedulable=True)
+    )
+    stage.now = 12.0
+    refusal = stage.wait(pod("p", "8", "64Gi"))
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert (story.pod, story.at, story.node, story.message) == ("default/p", 12.0, "", refusal.message)
+    assert (story.nodes, story.feasible, story.best) == (4, 0, ())
+    assert set(story.rejections) == {
+        Rejection("NodeResourcesFit", "Insufficient cpu", 2),
+        Rejection("NodeResourcesFit", "Insufficient memory", 2),
+        Rejection("TaintToleration", "node(s) had untolerated taint(s)", 1),
+        Rejection("NodeUnschedulable", "node(s) were unschedulable", 1),
+    }
+
+
+def test_the_best_nodes_with_the_parts_of_their_totals() -> None:
+    stage = Stage(keep_scores=True).nodes(node("big", "64", "64Gi"), "n", node("full", "500m"))
+    assert stage.place(pod("p", "1", "1Gi")) == "big"
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert (story.node, story.nodes, story.feasible) == ("big", 3, 2)
+    assert story.rejections == (Rejection("NodeResourcesFit", "Insufficient cpu", 1),)
+    assert [candidate.node for candidate in story.best] == ["big", "n"]
+    assert {c.node: c.total for c in story.best} == stage.engine.scores["default/p"]
+    for candidate in story.best:
+        assert sum(candidate.parts.values()) == candidate.total
+        assert candidate.parts["TaintToleration"] == 300
+
+
+def test_the_chosen_node_is_always_among_the_best() -> None:
+    stage = Stage().nodes(*(f"n{i}" for i in range(20)))
+    for i in range(10):
+        chosen = stage.place(pod(f"p{i}", "100m"))
+        story = stage.engine.story(f"default/p{i}")
+        assert story is not None
+        assert len(story.best) == 5
+        assert chosen in [candidate.node for candidate in story.best]
+
+
+def test_a_story_is_told_as_of_its_moment() -> None:
+    stage = Stage().nodes("n", "m")
+    chosen = stage.place(pod("p", "3"))
+    then = stage.engine.story("default/p")
+    other = "m" if chosen == "n" else "n"
+    stage.place(pod("q", "2"))
+    stage.nodes("late")
+    stage.delete(node(other))
+    stage.nodes(node("later", "64"))
+    stage.change(node(chosen, "1", labels={"x": "y"}))
+    stage.delete(pod("p"))
+    before = state(stage)
+    assert stage.engine.story("default/p") == then
+    assert state(stage) == before
+    stage.engine.check()
+    story = stage.engine.story("default/q")
+    assert story is not None
+    assert (story.nodes, story.feasible, story.node) == (2, 1, other)
+    assert state(stage) == before
+    assert stage.place(pod("r", "100m")) in ("late", "later", chosen)
+
+
+def test_a_story_of_many_pods_ago() -> None:
+    stage = Stage().nodes(*(f"n{i}" for i in range(4)))
+    stage.place(pod("first", "100m"))
+    then = stage.engine.story("default/first")
+    for i in range(50):
+        stage.place(pod(f"p{i}", "100m"))
+    before = state(stage)
+    assert stage.engine.story("default/first") == then
+    assert state(stage) == before
+
+
+def test_the_last_decision_is_the_one_told() -> None:
+    stage = Stage().nodes("n")
+    stage.wait(pod("p", "6"))
+    stage.now = 5.0
+    stage.nodes(node("big", "64"))
+    assert stage.all() == {"p": "big"}
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert (story.node, story.at) == ("big", 5.0)
+
+
+def test_nobody_knows_of_other_pods() -> None:
+    assert Stage().nodes("n").engine.story("default/unheard-of") is None
+
+
+def test_nodes_a_pod_may_not_go_to_are_told() -> None:
+    pin = LabelSelectorRequirement(key="metadata.name", operator="In", values=("m",))
+    terms = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(pin,)),))
+    affinity = Affinity(node_affinity=NodeAffinity(required_during_scheduling_ignored_during_execution=terms))
+    stage = Stage().nodes("n", "m", "o")
+    assert stage.place(pod("p", affinity=affinity)) == "m"
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert story.feasible == 1
+    assert [candidate.node for candidate in story.best] == ["m"]
+    reason = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
+    assert story.rejections == (Rejection("NodeAffinity", reason, 2),)
+
+
+def test_a_plugin_that_cannot_say_it_again_spoils_no_story() -> None:
+    broken: list[bool] = []
+
+    def look(self: Any, cycle: Any, pod: Any, node: Any) -> Any:
+        if broken:
+            raise RuntimeError("no")
+        return unschedulable("no")
+
+    stage = Stage(made("Moody", filter=look)).nodes("n")
+    refusal = stage.wait(pod("p"))
+    broken.append(True)
+    before = state(stage)
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert (story.message, story.rejections) == (refusal.message, ())
+    assert state(stage) == before
