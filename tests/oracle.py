@@ -123,10 +123,10 @@ class _Home:
         self.has = {name: _amount(name, q) for name, q in node.status.allocatable.items()}
 
     def used(self, name: str) -> int:
-        return sum(request_of(pod.spec).get(name, 0) for pod in self.pods)
+        return sum(_known_request(pod.spec, False).get(name, 0) for pod in self.pods)
 
     def used_supposedly(self, name: str) -> int:
-        return sum(request_of(pod.spec, suppose=True).get(name, 0) for pod in self.pods)
+        return sum(_known_request(pod.spec, True).get(name, 0) for pod in self.pods)
 
 
 # who may go where
@@ -283,6 +283,19 @@ def request_of(spec: PodSpec, *, suppose: bool = False) -> Amounts:
     }
     _add(total, {name: parse_quantity(q) for name, q in spec.overhead.items()})
     return {name: ceil(amount * (1000 if name == "cpu" else 1)) for name, amount in total.items()}
+
+
+_known: dict[tuple[int, bool], tuple[PodSpec, Amounts]] = {}
+
+
+def _known_request(spec: PodSpec, suppose: bool) -> Amounts:
+    """`request_of`, worked out once per spec object: the one thing here that is not done afresh."""
+    key = (id(spec), suppose)
+    if key not in _known:
+        if len(_known) > 10_000:
+            _known.clear()
+        _known[key] = (spec, request_of(spec, suppose=suppose))  # the spec is held so that its id stays
+    return _known[key][1]
 
 
 def _asks(container: Container, suppose: bool) -> dict[str, Fraction]:

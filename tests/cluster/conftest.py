@@ -90,7 +90,16 @@ def take_picture(cluster: Cluster) -> dict[str, Any]:
         "ports": {tuple(socket): rows for socket, rows in nodes.ports._used.items() if rows},
         "images": {name: (i.size_bytes, sorted(i.rows)) for name, i in nodes.images._images.items()},
         "image nodes": nodes.images.nodes,
+        "counts": _counts(cluster),
     }
+
+
+def _counts(cluster: Cluster) -> dict[Any, Any]:
+    """What is kept of registered questions."""
+    counts = cluster.counts
+    selectors = {number: (c.all.by_row, c.staying.by_row) for number, c in counts._selectors.items()}
+    carried = {(name, t): c.by_row for name, terms in counts.carried.items() for t, c in terms.items()}
+    return selectors | carried
 
 
 def _row(cluster: Cluster, row: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.cluster.cluster import Cluster
+from mooring.cluster.counts import PodCounts
 from mooring.cluster.pods import Hold
 from mooring.cluster.statement import Statement
 from mooring.errors import ClusterError
@@ -192,11 +193,21 @@ def ports_of(model: Model) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
+def was_seen(namespace: str, labels: Mapping[str, str]) -> bool:
+    return "seen" in labels
+
+
+def request_of(pod: Pod) -> tuple[object, ...]:
+    return (pod.request,)
+
+
 class Trial:
     """A cluster and its model, side by side."""
 
     def __init__(self, model: Model, picture: Make) -> None:
         self.cluster, self.model, self._picture = Cluster(), model, picture
+        self.cluster.counts.selector("seen", was_seen)
+        self.cluster.counts.carrier("requests", request_of)
         self.statement = self.cluster.statement()
         self.marks = [(0, model.copy(), self.picture())]
         self.past = [(0, self.picture())]
@@ -243,6 +254,11 @@ class Trial:
         rows = {name: row["row"] for name, row in seen["nodes"].items()}
         used = {rows[name]: {"0.0.0.0": count} for name, count in ports_of(self.model).items()}
         assert seen["ports"] == ({("TCP", 80): used} if used else {})
+        afresh = PodCounts(self.cluster.labelsets, self.cluster.pods.by_uid.values)
+        counts = afresh.selector("seen", was_seen)
+        terms = afresh.carrier("requests", request_of)
+        expected: dict[Any, Any] = {0: (counts.all.by_row, counts.staying.by_row)}
+        assert seen["counts"] == expected | {("requests", t): c.by_row for t, c in terms.items()}
 
     def look_back(self) -> None:
         now = self.picture()

@@ -8,6 +8,7 @@ keeps contradicts anything else.
 from __future__ import annotations
 
 import os
+import random
 from typing import Any
 
 import msgspec
@@ -354,22 +355,40 @@ WORLDS = (st.lists(st.tuples(*NODE), max_size=len(NAMES)), st.lists(STEPS, max_s
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None, "print_blob": False}
 
 
-@settings(max_examples=150, **QUIET)
+@settings(max_examples=600, **QUIET)
 @given(*WORLDS)
 def test_kept_evaluation_gives_the_right_answers(nodes: Any, steps: Any) -> None:
     play(nodes, steps, ALWAYS)
 
 
-@settings(max_examples=40, **QUIET)
+@settings(max_examples=150, **QUIET)
 @given(*WORLDS)
 def test_keeping_what_pays_gives_the_right_answers(nodes: Any, steps: Any) -> None:
     play(nodes, steps, WHERE_IT_PAYS)
 
 
-@settings(max_examples=40, **QUIET)
+@settings(max_examples=150, **QUIET)
 @given(*WORLDS)
 def test_full_evaluation_gives_the_right_answers(nodes: Any, steps: Any) -> None:
     play(nodes, steps, NEVER)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_rows_at_once(seed: int) -> None:
+    """Enough nodes, and enough changes between two looks, for rows to be evaluated by columns."""
+    draw = random.Random(seed)
+    world = World(ALWAYS)
+    for i in range(70):
+        fields = {"labels": draw.choice(LABELS), "taints": draw.choice(TAINTS), "images": draw.choice(IMAGES)}
+        each = node(f"w{i}", **draw.choice(SIZES), **fields)
+        world.nodes[each.name] = each
+        world.stage.change(each)
+    for _ in range(2):
+        for kind in draw.sample(range(9), 3):
+            world.come_many(kind, 30)
+        for uid in draw.sample(sorted(world.placed), 28):
+            world.stage.delete(world.placed.pop(uid)[0])
+    world.finish()
 
 
 @pytest.mark.soak

@@ -8,6 +8,7 @@ import pytest
 
 from engine.stage import BARE, Stage, made, node, pod
 from mooring.framework.status import SKIP, error, pending, unresolvable, unschedulable, wait
+from mooring.plugins.node_resources_fit import NodeResourcesFit
 
 
 def answering(name: str, answer: Any, asked: list[str] | None = None) -> type:
@@ -123,7 +124,7 @@ def test_a_verdict_on_all_nodes_is_not_given_to_a_pod_that_may_go_to_some() -> N
 
 def test_a_pod_may_name_a_node_that_came_after_its_class_was_evaluated() -> None:
     narrow = made("Narrow", pre_filter=lambda self, cycle, pod: {pod.name})
-    stage = Stage(narrow).nodes("x")
+    stage = Stage(narrow, base=(*BARE, NodeResourcesFit)).nodes("x")
     assert [stage.place(pod("x", "100m", uid=str(i))) for i in range(3)] == ["x"] * 3
     stage.nodes(node("late", "50m"))
     refusal = stage.wait(pod("late", "100m"))

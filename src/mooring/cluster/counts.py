@@ -116,10 +116,9 @@ class PodCounts:
             if counts is None:
                 counts = carried[term] = RowCounts()
                 self.version += 1
+            before = counts.total
             counts.add(_row(placed), amount)
-            if not counts.total:
-                del carried[term]
-                self.version += 1
+            self.version += not before or not counts.total  # terms nobody carries stay known, at zero
 
 
 def _counts(placed: Placed) -> bool:

@@ -15,11 +15,32 @@ ABSENT = -1
 class LabelColumn:
     """One label key: value ids per row, -1 where a row lacks the key."""
 
-    __slots__ = ("ids", "values")
+    __slots__ = ("_holders", "_shared", "ids", "values")
 
     def __init__(self, capacity: int) -> None:
         self.ids: NDArray[np.int32] = np.full(capacity, ABSENT, np.int32)
         self.values: Interner[str] = Interner()
+        self._holders: list[int] = []  # rows per value
+        self._shared = 0  # values that more than one row has
+
+    @property
+    def unique(self) -> bool:
+        """Whether no two nodes have the same value, as with host names."""
+        return not self._shared
+
+    def put(self, row: int, value: str | None) -> None:
+        old = int(self.ids[row])
+        new = ABSENT if value is None else self.values.id(value)
+        if old == new:
+            return
+        if old != ABSENT:
+            self._holders[old] -= 1
+            self._shared -= self._holders[old] == 1
+        if new != ABSENT:
+            self._holders.extend([0] * (new + 1 - len(self._holders)))
+            self._holders[new] += 1
+            self._shared += self._holders[new] == 2
+        self.ids[row] = new
 
     def matching(self, test: Callable[[str | None], bool]) -> NDArray[np.bool_]:
         """Which rows' value (None where absent) passes a test asked once per distinct value."""
@@ -45,10 +66,9 @@ class LabelColumns:
     def put(self, row: int, labels: Mapping[str, str]) -> None:
         for key, column in self._columns.items():
             if key not in labels:
-                column.ids[row] = ABSENT
+                column.put(row, None)
         for key, value in labels.items():
-            column = self.column(key)
-            column.ids[row] = column.values.id(value)
+            self.column(key).put(row, value)
 
     def column(self, key: str) -> LabelColumn:
         """The column of a key; all absent when no node carries it."""

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mooring.cluster.counts import PodCounts
 from mooring.cluster.images import Images
 from mooring.cluster.labelsets import LabelTest
 from mooring.cluster.view import ClusterView, NodeView
@@ -46,6 +47,13 @@ class EngineHandle(Handle):
     @property
     def images(self) -> Images:
         return self._engine.cluster.nodes.images
+
+    @property
+    def counts(self) -> PodCounts:
+        return self._engine.cluster.counts
+
+    def unique_label(self, key: str) -> bool:
+        return self._engine.cluster.nodes.labels.column(key).unique
 
     @property
     def waiting_pods(self) -> Mapping[str, WaitingPod]:

@@ -12,6 +12,7 @@ class ObjectsOfKind:
 
     def __init__(self) -> None:
         self._objects: dict[str, Object] = {}
+        self.version = 0
 
     def get(self, key: str) -> Object | None:
         return self._objects.get(key)
@@ -23,9 +24,11 @@ class ObjectsOfKind:
         """Keeps an object; returns what was there before."""
         before = self._objects.get(found.key)
         self._objects[found.key] = found
+        self.version += 1
         return before
 
     def drop(self, found: Object) -> Object | None:
+        self.version += 1
         return self._objects.pop(found.key, None)
 
 

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
+from mooring.cluster.counts import PodCounts
 from mooring.cluster.images import Images
 from mooring.cluster.labelsets import LabelTest
 from mooring.cluster.view import ClusterView, NodeView
@@ -48,6 +49,10 @@ class WaitingPod(Protocol):
 class Lister(Protocol):
     """Objects of one kind, as last heard of."""
 
+    @property
+    def version(self) -> int:
+        """Moves with every change of any of them."""
+
     def get(self, key: str) -> Object | None: ...
 
     def __iter__(self) -> Iterator[Object]: ...
@@ -70,6 +75,15 @@ class Handle(ABC):
     @abstractmethod
     def images(self) -> Images:
         """Container images on nodes. A plugin that keeps answers about them has their version as its own."""
+
+    @property
+    @abstractmethod
+    def counts(self) -> PodCounts:
+        """How many pods on each node match a selector or carry a term."""
+
+    @abstractmethod
+    def unique_label(self, key: str) -> bool:
+        """Whether no two nodes have the same value of a label, as with host names."""
 
     @property
     @abstractmethod

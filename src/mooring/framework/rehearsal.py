@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from mooring.cluster.cluster import Cluster
+from mooring.cluster.counts import PodCounts
 from mooring.cluster.images import Images
 from mooring.cluster.labelsets import LabelTest
 from mooring.cluster.view import ClusterView, NodeView
@@ -44,6 +45,8 @@ from mooring.model.objects import (
 class Nothing:
     """A lister that has heard of no object."""
 
+    version = 0
+
     def get(self, key: str) -> Object | None:
         return None
 
@@ -68,6 +71,13 @@ class StageHandle(Handle):
     @property
     def images(self) -> Images:
         return self._cluster.nodes.images
+
+    @property
+    def counts(self) -> PodCounts:
+        return self._cluster.counts
+
+    def unique_label(self, key: str) -> bool:
+        return self._cluster.nodes.labels.column(key).unique
 
     @property
     def waiting_pods(self) -> Mapping[str, WaitingPod]:

@@ -1,0 +1,1 @@
+"""Plugins that count pods per topology domain: PodTopologySpread and InterPodAffinity."""

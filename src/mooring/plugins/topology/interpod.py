@@ -1,0 +1,217 @@
+"""InterPodAffinity: places pods near, or away from, other pods, in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from mooring.cluster.counts import RowCounts
+from mooring.framework.cycle import Cycle
+from mooring.framework.domain import DomainPlugin
+from mooring.framework.events import NODE, POD, Action, Hint, Interest
+from mooring.framework.handle import Handle
+from mooring.framework.normalize import minimum_maximum
+from mooring.framework.plugin import PluginArgs
+from mooring.framework.status import Status, unresolvable
+from mooring.model.objects import Node, Pod
+from mooring.plugins.topology.interpod_state import Counted, InterPodState, Weighed
+from mooring.plugins.topology.terms import NO_TERMS, Term, Terms
+
+REMEMBERED = 4096
+NAME_LABEL = "kubernetes.io/metadata.name"
+AFFINITY, ANTI_AFFINITY = "affinity", "anti-affinity"  # kinds of carried terms, besides weights
+
+Carried = tuple[Hashable, Term]  # what it is, or its weight; and the term
+
+
+class InterPodAffinityArgs(PluginArgs, frozen=True):
+    hard_pod_affinity_weight: Annotated[int, msgspec.Meta(ge=0, le=100)] = 1
+    ignore_preferred_terms_of_existing_pods: bool = False
+
+
+class InterPodAffinity(DomainPlugin):
+    name = "InterPodAffinity"
+    Args = InterPodAffinityArgs
+    normalize = staticmethod(minimum_maximum)
+
+    def __init__(self, args: InterPodAffinityArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._known: dict[Hashable, tuple[Pod, Terms]] = {}
+        self._matching: dict[Hashable, tuple[Carried, ...]] = {}
+        self._matching_version: Hashable = None
+        self._namespaces_seen = -1
+        self._asks_namespaces = False
+        self._carried: dict[Any, RowCounts] = handle.counts.carrier(self.name, self._carries)
+
+    def sign(self, pod: Pod) -> Hashable:
+        self._follow_namespaces()
+        terms, carried = self._terms(pod), self._carried_against(pod)
+        if not terms and not carried:
+            return None
+        keys = {term.key for term in terms.all()} | {term.key for _, term in carried}
+        return (
+            tuple(term.ident for term in terms.affinity),
+            tuple(term.ident for term in terms.anti_affinity),
+            tuple((weighted.weight, weighted.term.ident) for weighted in terms.preferred),
+            tuple((kind, term.ident) for kind, term in carried),
+            all(term.matches_pod(pod) for term in terms.affinity),
+            tuple(sorted((key, self.handle.unique_label(key)) for key in keys)),
+        )
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> Status | None:
+        wrong = next((term.mistake for term in self._terms(pod).all() if term.mistake), "")
+        return unresolvable(f"parsing pod: {wrong}") if wrong else None
+
+    def domain(self, cycle: Cycle, pod: Pod) -> InterPodState:
+        terms, carried = self._terms(pod), self._carried_against(pod)
+        return InterPodState(
+            self.handle.unique_label,
+            near=self._near(terms),
+            apart=[(term.key, self._pods(term)) for term in terms.anti_affinity],
+            kept_away=[
+                (term.key, self._carried[kind, term].on) for kind, term in carried if kind == ANTI_AFFINITY
+            ],
+            weighed=self._weighed(terms, carried),
+            starts_its_own=all(term.matches_pod(pod) for term in terms.affinity),
+        )
+
+    def _near(self, terms: Terms) -> list[Counted]:
+        """A pod counts for affinity only if it is meant by every term."""
+        wanted = terms.affinity
+        if not wanted:
+            return []
+        key = ("pods of every term", frozenset(term.ident for term in wanted))
+        counts = self.handle.counts.selector(
+            key, lambda namespace, labels: all(term.matches(namespace, labels) for term in wanted)
+        )
+        return [(term.key, lambda row: counts.all.on(row)) for term in wanted]
+
+    def _weighed(self, terms: Terms, carried: tuple[Carried, ...]) -> list[Weighed]:
+        if self.args.ignore_preferred_terms_of_existing_pods and not terms.preferred:
+            return []
+        weighed: list[Weighed] = [
+            (weighted.weight, weighted.term.key, self._pods(weighted.term)) for weighted in terms.preferred
+        ]
+        for kind, term in carried:
+            weight = self.args.hard_pod_affinity_weight if kind == AFFINITY else kind
+            if isinstance(weight, int) and weight:
+                weighed.append((weight, term.key, self._carried[kind, term].on))
+        return weighed
+
+    def _pods(self, term: Term) -> Any:
+        """Pods a term means, per row."""
+        counts = self.handle.counts.selector(("pods of a term", term.ident), term.matches)
+        return lambda row: counts.all.on(row)
+
+    # terms
+
+    def _terms(self, pod: Pod) -> Terms:
+        affinity = pod.spec.affinity
+        if affinity is None or not (affinity.pod_affinity or affinity.pod_anti_affinity):
+            return NO_TERMS
+        key = (id(pod.spec.affinity), pod.namespace, tuple(pod.labels.items()))
+        known = self._known.get(key)
+        if known is None or known[0].spec.affinity is not pod.spec.affinity:
+            if len(self._known) > REMEMBERED:
+                self._known.clear()
+            known = self._known[key] = (pod, Terms.of(pod, self._namespace_labels))
+            self._asks_namespaces |= any(term.asks_namespaces for term in known[1].all())
+        return known[1]
+
+    def _carries(self, pod: Pod) -> tuple[Carried, ...]:
+        """The terms a placed pod holds against those that come after it."""
+        terms = self._terms(pod)
+        if not terms:
+            return ()
+        return (
+            *((AFFINITY, term) for term in terms.affinity),
+            *((ANTI_AFFINITY, term) for term in terms.anti_affinity),
+            *((weighted.weight, weighted.term) for weighted in terms.preferred),
+        )
+
+    def _carried_against(self, pod: Pod) -> tuple[Carried, ...]:
+        """Terms of placed pods that mean this pod, of the kinds that make a difference."""
+        if not self._carried:
+            return ()
+        version = (self.handle.counts.version, self._namespaces_seen)
+        if version != self._matching_version or len(self._matching) > REMEMBERED:
+            self._matching_version = version
+            self._matching.clear()
+        key = (pod.namespace, tuple(pod.labels.items()))
+        known = self._matching.get(key)
+        if known is None:
+            found = [
+                (kind, term)
+                for (kind, term), counts in self._carried.items()
+                if counts.total and self._makes_a_difference(kind) and term.matches_pod(pod)
+            ]
+            known = self._matching[key] = tuple(found)
+        return known
+
+    def _makes_a_difference(self, kind: Hashable) -> bool:
+        if kind == AFFINITY:
+            return bool(self.args.hard_pod_affinity_weight)
+        return kind == ANTI_AFFINITY or not self.args.ignore_preferred_terms_of_existing_pods
+
+    # namespaces
+
+    def _namespace_labels(self, name: str) -> Mapping[str, str]:
+        found = self.handle.lister("Namespace").get(name)
+        labels = found.metadata.labels if found else {}
+        return {NAME_LABEL: name, **labels}
+
+    def _follow_namespaces(self) -> None:
+        """Counts anew when namespaces changed and some term selects by their labels."""
+        version = self.handle.lister("Namespace").version
+        if version == self._namespaces_seen:
+            return
+        seen_before, self._namespaces_seen = self._namespaces_seen >= 0, version
+        if seen_before and self._asks_namespaces:
+            self.handle.counts.recount()
+            self.handle.invalidate()
+
+    # hints
+
+    def events(self) -> list[Interest]:
+        pods = Action.ADD | Action.UPDATE_POD_LABEL | Action.DELETE
+        nodes = Action.ADD | Action.UPDATE_NODE_LABEL
+        return [Interest(POD, pods, self._pod_hint), Interest(NODE, nodes, self._node_hint)]
+
+    def _pod_hint(self, pod: Pod, old: Pod | None, new: Pod | None) -> Hint:
+        """A pod that the terms mean came or went, or one whose own terms meant this pod went."""
+        changed = new or old
+        assert changed is not None
+        if changed.uid == pod.uid:
+            return Hint.QUEUE
+        terms = self._terms(pod)
+        meant = [side is not None and _all_match(terms.affinity, side) for side in (old, new)]
+        if meant[1] and not meant[0]:
+            return Hint.QUEUE
+        apart = [side is not None and _any_matches(terms.anti_affinity, side) for side in (old, new)]
+        if apart[0] and not apart[1]:
+            return Hint.QUEUE
+        if new is None and _any_matches(self._terms(changed).anti_affinity, pod):
+            return Hint.QUEUE
+        return Hint.SKIP
+
+    def _node_hint(self, pod: Pod, old: Node | None, new: Node) -> Hint:
+        """A node's topology keys appeared, went, or have other values."""
+        terms = self._terms(pod)
+        for term in terms.affinity:
+            now = new.labels.get(term.key)
+            if now is not None and (old is None or old.labels.get(term.key) != now):
+                return Hint.QUEUE
+        for term in terms.anti_affinity:
+            if old is None or old.labels.get(term.key) != new.labels.get(term.key):
+                return Hint.QUEUE
+        return Hint.QUEUE if not terms else Hint.SKIP
+
+
+def _all_match(terms: tuple[Term, ...], pod: Pod) -> bool:
+    return bool(terms) and all(term.matches_pod(pod) for term in terms)
+
+
+def _any_matches(terms: tuple[Term, ...], pod: Pod) -> bool:
+    return any(term.matches_pod(pod) for term in terms)

@@ -1,0 +1,168 @@
+"""PodTopologySpread: keeps the pods of a workload apart, by zone, host or any other label of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Literal
+
+from mooring.cluster.counts import RowCounts
+from mooring.framework.cycle import Cycle
+from mooring.framework.domain import DomainPlugin
+from mooring.framework.events import NODE, POD, Action, Hint, Interest
+from mooring.framework.handle import Handle
+from mooring.framework.normalize import MAX_SCORE
+from mooring.framework.plugin import PluginArgs
+from mooring.framework.status import Status, error
+from mooring.model.objects import Node, Pod, TopologySpreadConstraint
+from mooring.model.selectors import canonical
+from mooring.plugins.topology.constraints import (
+    HARD,
+    SOFT,
+    SYSTEM_DEFAULTS,
+    Constraint,
+    default_constraints,
+    mistake_in,
+    own_constraints,
+)
+from mooring.plugins.topology.spread_state import IGNORED, SpreadState
+
+REMEMBERED = 4096  # pods' constraints
+
+LISTED = ("Service", "ReplicaSet", "ReplicationController", "StatefulSet")
+
+
+class PodTopologySpreadArgs(PluginArgs, frozen=True):
+    """`defaultConstraints` hold for pods without constraints, when `defaultingType` is List."""
+
+    default_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    defaulting_type: Literal["System", "List"] = "System"
+
+    def __post_init__(self) -> None:
+        if self.default_constraints and self.defaulting_type == "System":
+            raise ValueError("defaultConstraints: when defaultingType is System, must be empty")
+        seen = set()
+        for one in self.default_constraints:
+            if one.max_skew <= 0:
+                raise ValueError(f"defaultConstraints: maxSkew {one.max_skew} must be greater than zero")
+            if not one.topology_key:
+                raise ValueError("defaultConstraints: topologyKey can not be empty")
+            if one.when_unsatisfiable not in (HARD, SOFT):
+                given = one.when_unsatisfiable
+                raise ValueError(f'defaultConstraints: whenUnsatisfiable "{given}" must be {HARD} or {SOFT}')
+            if one.label_selector is not None:
+                raise ValueError("defaultConstraints: constraint must not define a selector")
+            if (one.topology_key, one.when_unsatisfiable) in seen:
+                raise ValueError(f"defaultConstraints: {one.topology_key} is given twice")
+            seen.add((one.topology_key, one.when_unsatisfiable))
+
+
+class PodTopologySpread(DomainPlugin):
+    name = "PodTopologySpread"
+    Args = PodTopologySpreadArgs
+
+    def __init__(self, args: PodTopologySpreadArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._system = args.defaulting_type == "System"
+        self._defaults = SYSTEM_DEFAULTS if self._system else args.default_constraints
+        self._known: dict[Hashable, tuple[Pod, tuple[Constraint, ...]]] = {}
+        self._versions: list[int] = []
+
+    def sign(self, pod: Pod) -> Hashable:
+        constraints = self._constraints(pod)
+        if not constraints:
+            return None
+        spec = pod.spec
+        affinity = spec.affinity.node_affinity if spec.affinity else None
+        honors_affinity = any(c.honors_affinity for c in constraints)
+        return (
+            pod.namespace,
+            tuple(c.sign() for c in constraints),
+            tuple(c.selects(pod.labels) for c in constraints if c.hard),
+            tuple(self.handle.unique_label(c.key) for c in constraints),
+            (canonical(affinity), canonical(spec.node_selector)) if honors_affinity else None,
+            canonical(spec.tolerations) if any(c.honors_taints for c in constraints) else None,
+            bool(spec.topology_spread_constraints),
+        )
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> Status | None:
+        wrong = mistake_in(self._constraints(pod), pod)
+        return error(wrong) if wrong else None
+
+    def domain(self, cycle: Cycle, pod: Pod) -> SpreadState:
+        constraints = self._constraints(pod)
+        return SpreadState(
+            pod,
+            constraints,
+            lambda constraint: self._counts(constraint, pod.namespace),
+            {c.key: self.handle.unique_label(c.key) for c in constraints},
+            needs_all_keys=bool(pod.spec.topology_spread_constraints) or not self._system,
+        )
+
+    @staticmethod
+    def normalize(values: Sequence[int]) -> list[int]:
+        """The fewer pods the better; nodes that are ignored get nothing."""
+        counted = [value for value in values if value != IGNORED]
+        if not counted:
+            return [0] * len(values)
+        low, high = min(counted), max(counted)
+        if high == 0:
+            return [0 if value == IGNORED else MAX_SCORE for value in values]
+        return [0 if value == IGNORED else MAX_SCORE * (high + low - value) // high for value in values]
+
+    def _constraints(self, pod: Pod) -> tuple[Constraint, ...]:
+        """A pod's own constraints or the defaults, remembered until a Service or a workload changes."""
+        if not pod.spec.topology_spread_constraints and not self._defaults:
+            return ()
+        versions = [self.handle.lister(kind).version for kind in LISTED]
+        if versions != self._versions or len(self._known) > REMEMBERED:
+            self._versions = versions
+            self._known.clear()
+        owners = tuple((o.kind, o.name) for o in pod.metadata.owner_references if o.controller)
+        key = (id(pod.spec), pod.namespace, owners, tuple(pod.labels.items()))
+        known = self._known.get(key)
+        if known is None or known[0].spec is not pod.spec:
+            known = self._known[key] = (pod, self._worked_out(pod))
+        return known[1]
+
+    def _worked_out(self, pod: Pod) -> tuple[Constraint, ...]:
+        if pod.spec.topology_spread_constraints:
+            return own_constraints(pod)
+        return default_constraints(pod, self._defaults, self.handle)
+
+    def _counts(self, constraint: Constraint, namespace: str) -> RowCounts:
+        if not constraint.counts_pods:
+            return RowCounts()
+        key = ("spread", namespace, canonical(constraint.selector))
+        counts = self.handle.counts.selector(
+            key, lambda other, labels: other == namespace and constraint.selects(labels)
+        )
+        return counts.staying
+
+    def events(self) -> list[Interest]:
+        pods = Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL | Action.UPDATE_POD_TOLERATION
+        nodes = Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT
+        return [Interest(POD, pods, self._pod_hint), Interest(NODE, nodes, self._node_hint)]
+
+    def _pod_hint(self, pod: Pod, old: Pod | None, new: Pod | None) -> Hint:
+        """A pod of the same namespace came, went, or is selected differently now."""
+        changed = new or old
+        assert changed is not None
+        if changed.namespace != pod.namespace:
+            return Hint.SKIP
+        constraints = [c for c in self._constraints(pod) if c.hard]
+        if changed.uid == pod.uid:
+            return Hint.QUEUE
+        if old is not None and new is not None:
+            moved = any(c.selects(old.labels) != c.selects(new.labels) for c in constraints)
+            return Hint.QUEUE if moved else Hint.SKIP
+        return Hint.QUEUE if any(c.selects(changed.labels) for c in constraints) else Hint.SKIP
+
+    def _node_hint(self, pod: Pod, old: Node | None, new: Node | None) -> Hint:
+        """A node that has all keys came or went, or its keys or taints are different now."""
+        constraints = [c for c in self._constraints(pod) if c.hard]
+        has = [node is not None and all(c.key in node.labels for c in constraints) for node in (old, new)]
+        if old is not None and new is not None:
+            values = [[node.labels.get(c.key) for c in constraints] for node in (old, new)]
+            same = values[0] == values[1] and old.spec.taints == new.spec.taints
+            return Hint.SKIP if same else Hint.QUEUE
+        return Hint.QUEUE if any(has) else Hint.SKIP

@@ -1,0 +1,103 @@
+"""Storage as it will be once what has been decided is written.
+
+From reserve until the API server tells of the object anew, a volume counts as taken by the claim it was
+chosen for, and a claim as bound for the node it was placed with. An object that came from the API server
+after that says more than what was assumed of the one before.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, Protocol, TypeVar
+
+from msgspec.structs import replace
+
+from mooring.model.objects import Object
+from mooring.plugins.volumes.kinds import Claim, ClaimRef, Volume
+from mooring.plugins.volumes.storage import Storage
+
+FORGET_ABOVE = 4096  # assumptions; those of the past are then swept out
+
+
+class _HasObject(Protocol):
+    @property
+    def object(self) -> Object: ...
+
+
+T = TypeVar("T", bound=_HasObject)
+
+
+class Assumptions(Generic[T]):
+    """Things as they will be, each as long as the object it was assumed of is the latest."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[str, T] = {}
+
+    def of(self, actual: T) -> T:
+        """What is assumed of a thing; itself when nothing is."""
+        key = actual.object.key
+        assumed = self._by_key.get(key)
+        if assumed is None:
+            return actual
+        if _same(assumed.object, actual.object):
+            return assumed
+        del self._by_key[key]
+        return actual
+
+    def assume(self, assumed: T) -> None:
+        if len(self._by_key) >= FORGET_ABOVE:
+            self._by_key.pop(next(iter(self._by_key)))
+        self._by_key[assumed.object.key] = assumed
+
+    def forget(self, key: str) -> None:
+        self._by_key.pop(key, None)
+
+
+class AssumedStorage:
+    """Claims and volumes, with what is assumed of them."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._claims: Assumptions[Claim] = Assumptions()
+        self._volumes: Assumptions[Volume] = Assumptions()
+
+    def claim(self, key: str) -> Claim | None:
+        found = self._storage.claim(key)
+        return None if found is None else self._claims.of(found)
+
+    def volume(self, name: str) -> Volume | None:
+        found = self._storage.volume(name)
+        return None if found is None else self._volumes.of(found)
+
+    def volumes_of_class(self, name: str) -> list[Volume]:
+        return [self._volumes.of(volume) for volume in self._storage.volumes_of_class(name)]
+
+    def take(self, volume: Volume, claim: Claim) -> bool:
+        """The volume is the claim's. False: it says so itself already."""
+        ref = ClaimRef(claim.key, claim.uid)
+        if volume.claim == ref:
+            return False
+        self._volumes.assume(replace(volume, claim=ref))
+        return True
+
+    def give_back(self, volume: Volume) -> None:
+        self._volumes.forget(volume.object.key)
+
+    def select(self, claim: Claim, node_name: str) -> bool:
+        """The claim's volume is to be made for the node. False: the claim says so itself already."""
+        if claim.selected_node == node_name:
+            return False
+        self._claims.assume(replace(claim, selected_node=node_name))
+        return True
+
+    def deselect(self, claim: Claim) -> None:
+        self._claims.forget(claim.object.key)
+
+
+def _same(one: Object, other: Object) -> bool:
+    """The same state of an object; the API server may tell of it twice."""
+    version = one.metadata.resource_version
+    return one is other or (
+        bool(version)
+        and version == other.metadata.resource_version
+        and one.metadata.uid == other.metadata.uid
+    )

@@ -1,0 +1,73 @@
+"""What a pod's spec says of its volumes, worked out once per spec."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mooring.model.objects import Object, Pod, PodSpec
+from mooring.plugins.kept import PerSpec
+from mooring.plugins.volumes.disks import Disk, disks_of
+from mooring.plugins.volumes.kinds import Claim
+from mooring.plugins.volumes.migration import CsiVolume, in_tree_volume
+from mooring.plugins.volumes.plain import part, text
+
+NOT_OWNER = "PVC {claim} was not created for pod {pod} (pod is not owner)"
+
+
+class ClaimUse(msgspec.Struct, frozen=True):
+    """A volume by claim: `name` is the claim's or, of an ephemeral volume, the volume's own."""
+
+    name: str
+    ephemeral: bool = False
+
+    def claim_name(self, pod: Pod) -> str:
+        """The claim of an ephemeral volume is named after the pod and the volume."""
+        return f"{pod.metadata.name}-{self.name}" if self.ephemeral else self.name
+
+    def key(self, pod: Pod) -> str:
+        return f"{pod.metadata.namespace}/{self.claim_name(pod)}"
+
+
+class PodVolumes(msgspec.Struct, frozen=True):
+    """The volumes of a spec that plugins here have a say in."""
+
+    claims: tuple[ClaimUse, ...] = ()
+    disks: tuple[Disk, ...] = ()
+    inline: tuple[CsiVolume, ...] = ()  # in-tree volumes that a CSI driver may stand in for
+
+    @property
+    def named_claims(self) -> tuple[str, ...]:
+        """Claims the pod names itself."""
+        return tuple(use.name for use in self.claims if not use.ephemeral)
+
+
+def _volumes(spec: PodSpec) -> PodVolumes:
+    claims, inline = [], []
+    for volume in spec.volumes:
+        if isinstance(volume.get("persistentVolumeClaim"), dict):
+            claims.append(ClaimUse(text(part(volume, "persistentVolumeClaim"), "claimName")))
+        elif volume.get("ephemeral") is not None:
+            claims.append(ClaimUse(text(volume, "name"), ephemeral=True))
+        elif (found := in_tree_volume(volume, {})) is not None:
+            inline.append(found)
+    return PodVolumes(tuple(claims), disks_of(spec.volumes), tuple(inline))
+
+
+_known = PerSpec(_volumes)
+_none = PodVolumes()
+
+
+def volumes_of(spec: PodSpec) -> PodVolumes:
+    return _known.of(spec) if spec.volumes else _none
+
+
+def uses_claim(pod: Pod, claim: Object) -> bool:
+    """The pod has a volume by that claim, ephemeral ones included."""
+    if claim.metadata.namespace != pod.metadata.namespace:
+        return False
+    return any(use.claim_name(pod) == claim.metadata.name for use in volumes_of(pod.spec).claims)
+
+
+def not_owner(pod: Pod, claim: Claim) -> str:
+    """Why an ephemeral volume cannot use a claim that happens to have its name; "" when it can."""
+    return "" if claim.owner == pod.metadata.uid else NOT_OWNER.format(claim=claim.key, pod=pod.key)

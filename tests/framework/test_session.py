@@ -1,0 +1,132 @@
+"""Hooks of a session: how the answers of several become one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mooring.cluster.view import ClusterView
+from mooring.framework.session import HOOKS, Combine, HookTable, Job, Session, Task
+from mooring.framework.status import Status, unschedulable
+
+NO = unschedulable("no")
+KINDS = {combine: [kind for kind, how in HOOKS.items() if how is combine] for combine in Combine}
+
+
+def saying(*answers: Any) -> tuple[HookTable, list[Any], Callable[..., Any]]:
+    """Asks a table whose hooks give these answers, for every kind; notes who was asked."""
+    asked: list[Any] = []
+
+    def ask(kind: str) -> Any:
+        table = HookTable()
+        asked.clear()
+        for answer in answers:
+            table.add(kind, lambda *given, answer=answer: asked.append(answer) or answer)
+        return table.ask(kind, "argument")
+
+    return HookTable(), asked, ask
+
+
+COMBINED: dict[str, tuple[Combine, tuple[Any, ...], Any, int]] = {
+    "the first opinion decides": (Combine.FIRST_NON_ZERO, (0, -1, 1), -1, 2),
+    "no opinion is a tie": (Combine.FIRST_NON_ZERO, (0, 0), 0, 2),
+    "nobody compares": (Combine.FIRST_NON_ZERO, (), 0, 0),
+    "all agree": (Combine.ALL, (None, True, Status(), np.True_), None, 4),
+    "the first to disagree speaks": (Combine.ALL, (None, NO, unschedulable("later")), NO, 2),
+    "one says no": (Combine.ALL, (True, False, True), False, 2),
+    "nobody objects": (Combine.ALL, (), None, 0),
+    "added up": (Combine.SUM, (1, 20, -3), 18, 3),
+    "nothing to add": (Combine.SUM, (), 0, 0),
+    "all of them together": (Combine.UNION, ({"a"}, ["b", "a"], ()), {"a", "b"}, 3),
+    "nobody to add": (Combine.UNION, (), set(), 0),
+    "the first alone": (Combine.FIRST, ("x", "y"), "x", 1),
+    "the first alone, even when it has nothing": (Combine.FIRST, (None, "y"), None, 1),
+    "nobody first": (Combine.FIRST, (), None, 0),
+    "told": (Combine.NOTIFY, ("x", "y"), None, 2),
+}
+
+
+@pytest.mark.parametrize(("how", "answers", "combined", "heard"), COMBINED.values(), ids=COMBINED)
+def test_answers_combine(how: Combine, answers: tuple[Any, ...], combined: Any, heard: int) -> None:
+    _, asked, ask = saying(*answers)
+    assert KINDS[how]
+    for kind in KINDS[how]:
+        assert ask(kind) == combined, kind
+        assert len(asked) == heard
+
+
+def test_every_way_of_combining_is_used() -> None:
+    assert {how for how, *_ in COMBINED.values()} == set(Combine) == set(HOOKS.values())
+
+
+def test_hooks_are_given_the_arguments_in_the_order_of_registration() -> None:
+    table, heard = HookTable(), []
+    for name in ("first", "second"):
+        table.add("allocate", lambda *given, name=name: heard.append((name, given)))
+    table.ask("allocate", 1, "b")
+    assert heard == [("first", (1, "b")), ("second", (1, "b"))]
+
+
+def test_a_table_knows_which_kinds_it_has() -> None:
+    table = HookTable()
+    assert not table.has("predicate")
+    table.add("predicate", lambda *_: None)
+    assert table.has("predicate")
+    assert not table.has("node_order")
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(KeyError):
+        HookTable().add("prediction", lambda: None)
+
+
+def test_a_listener_that_fails_is_logged_and_the_others_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    table, told = HookTable(), []
+
+    def broken(task: str) -> None:
+        raise ValueError("lost count")
+
+    for hook in (told.append, broken, told.append):
+        table.add("deallocate", hook)
+    with caplog.at_level(logging.ERROR, "mooring.plugins"):
+        table.ask("deallocate", "task")
+    assert told == ["task", "task"]
+    assert [record.getMessage() for record in caplog.records] == ["plugin session failed at deallocate"]
+
+
+def test_one_who_is_asked_and_fails_fails_the_asking() -> None:
+    table = HookTable()
+    table.add("predicate", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        table.ask("predicate")
+
+
+def test_a_session_registers_each_kind(view: ClusterView, pod: Callable[..., Any]) -> None:
+    task = Task(pod())
+    session = Session(view, (Job("j", (task,)),), now=5.0)
+    adders = [name for name in dir(session) if name.startswith("add_") and name != "add_event_handler"]
+    for adder in adders:
+        assert not session.hooks.has(adder.removeprefix("add_"))
+        getattr(session, adder)(lambda *_: None)
+        assert session.hooks.has(adder.removeprefix("add_"))
+    assert len(adders) == 9
+    assert (session.now, session.jobs[0].tasks, session.cluster) == (5.0, (task,), view)
+
+
+def test_event_handlers_are_told_of_their_side_only(view: ClusterView, pod: Callable[..., Any]) -> None:
+    session, taken, given = Session(view, (), now=0.0), [], []
+    session.add_event_handler(allocate=taken.append)
+    session.add_event_handler(deallocate=given.append)
+    session.hooks.ask("allocate", "one")
+    session.hooks.ask("deallocate", "two")
+    assert (taken, given) == (["one"], ["two"])
+
+
+def test_hooks_end_with_their_session(view: ClusterView) -> None:
+    first = Session(view, (), now=0.0)
+    first.add_node_order(lambda task, node: 1)
+    assert not Session(view, (), now=1.0).hooks.has("node_order")
