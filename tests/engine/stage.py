@@ -224,3 +224,17 @@ class Stage:
 def made(name: str, **members: Any) -> type[Plugin]:
     """A plugin class with these methods (which take `self`) and attributes."""
     return type(name, (Plugin,), {"name": name, "__module__": __name__, **members})
+
+
+def erring() -> type:
+    """Fails on pods labelled so."""
+
+    def pre_filter(self: Any, cycle: Any, pod: Pod) -> None:
+        if pod.labels.get("err"):
+            raise RuntimeError("no")
+
+    return made("Erring", pre_filter=pre_filter)
+
+
+def bad(name: str) -> Pod:
+    return pod(name, labels={"err": "1"})

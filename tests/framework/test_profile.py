@@ -159,6 +159,7 @@ def test_arguments_reach_their_plugin(build: Make) -> None:
 def test_the_plugin_that_decides_ties_is_made_too(build: Make, ties: str, plugins: list[str]) -> None:
     profile = build(score=["A"], ties=ties)
     assert list(profile.plugins) == plugins
+    assert len(A.made) == 1
     assert [form.name for form, _ in profile.scorers] == ["A"]
 
 

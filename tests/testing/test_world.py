@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from mooring import Cycle, Node, Plugin, PluginArgs, Pod, Scope, Status, unschedulable
+from mooring.errors import PolicyError
 from mooring.testing import World, check_conformance, cluster, node, pod
 from mooring.testing.conformance import ConformanceError
 

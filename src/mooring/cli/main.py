@@ -42,9 +42,11 @@ class Lazy(click.Group):
 
 @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version("mooring"), prog_name="mooring")
-def cli() -> None:
+@click.option("-v", "--verbose", is_flag=True, help="Show the traceback when a plugin fails, once per place.")
+def cli(verbose: bool) -> None:
     """Mooring: the Kubernetes scheduler you program in Python."""
-    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.CRITICAL)
+    level = logging.INFO if verbose else logging.CRITICAL
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=level)
 
 
 def main() -> None:

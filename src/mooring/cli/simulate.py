@@ -94,7 +94,7 @@ def command(
 
 def _show(result: Result, page: Path | None, *, as_json: bool) -> None:
     if as_json:
-        click.echo(to_json(result))
+        click.echo(to_json(result), nl=False)
         return
     print_result(result)
     if page is not None:

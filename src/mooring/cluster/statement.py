@@ -79,12 +79,23 @@ class Statement:
         self._reverses.append(changes.remove_pod(self._cluster, placed))
         return placed
 
+    def put_back(self, placed: Placed) -> None:
+        """A pod that gave its place back has it again, as it held it."""
+        self._reverses.append(changes.add_pod(self._cluster, placed))
+
     def evict(self, uid: str) -> Placed:
         """The pod is on its way out: it holds its place until it gives it back."""
         placed = self._placed(uid)
         if placed.hold in (Hold.RELEASING, Hold.PROMISED):
             raise ClusterError(f"{placed.pod.key} is {placed.hold.value}: it cannot be evicted")
         self._reverses.append(changes.set_hold(self._cluster, placed, Hold.RELEASING))
+        return placed
+
+    def keep(self, uid: str) -> Placed:
+        """The pod is not on its way out after all."""
+        placed = self._placed(uid)
+        if placed.hold is Hold.RELEASING:
+            self._reverses.append(changes.set_hold(self._cluster, placed, Hold.BOUND))
         return placed
 
     def pipeline(self, pod: Pod, node: str) -> Placed:

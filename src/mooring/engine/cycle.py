@@ -67,7 +67,7 @@ class SchedulingCycle:
         except NoNodes:
             attempt.decisions.append(self.fail(queued, now, NO_NODES, None, "", reason=UNSCHEDULABLE))
         except PluginFailed as failure:
-            attempt.decisions.append(self.fail(queued, now, str(failure), None, ""))
+            attempt.decisions.append(self.fail(queued, now, str(failure), None, "", blamed=failure.plugin))
         return attempt.decisions
 
     def _place(self, attempt: Attempt) -> None:
@@ -255,8 +255,10 @@ class SchedulingCycle:
         nominated: str | None,
         *,
         reason: str = "",
+        blamed: str = "",
     ) -> Wait:
-        """The pod goes back to the queue with what is known of why."""
+        """The pod goes back to the queue with what is known of why. `blamed` is a plugin that failed:
+        it rejects nothing, so no event can help; the pod is tried again after its back-off."""
         engine = self._engine
         queued.unschedulable_plugins = why.plugins if why else frozenset()
         queued.pending_plugins = why.pending_plugins if why else frozenset()
@@ -264,7 +266,8 @@ class SchedulingCycle:
         if nominated is not None:
             engine.nominator.nominate(queued.pod, nominated)
         reason = reason or (UNSCHEDULABLE if why else SCHEDULER_ERROR)
-        return Wait(queued.pod, reason, message, tuple(sorted(queued.rejectors)), nominated)
+        plugins = (blamed,) if blamed else tuple(sorted(queued.rejectors))
+        return Wait(queued.pod, reason, message, plugins, nominated)
 
     def _note(self, attempt: Attempt, node_name: str, message: str) -> None:
         if attempt.pod_class is not None:

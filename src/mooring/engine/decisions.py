@@ -35,12 +35,16 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Evict(msgspec.Struct, frozen=True):
-    """Delete the pod to make room; `message` goes into its DisruptionTarget condition."""
+    """Delete the pod to make room; `message` goes into its DisruptionTarget condition.
+
+    Answered by the pod's own events, or by EvictFailed.
+    """
 
     pod: Pod
     by: str
     reason: str
     message: str
+    node: str = ""  # where it is, or was to be
 
 
 class Nominate(msgspec.Struct, frozen=True):

@@ -60,6 +60,14 @@ class BindFailed(msgspec.Struct, frozen=True):
     message: str
 
 
+class EvictFailed(msgspec.Struct, frozen=True):
+    """An `Evict` decision could not be carried out: the pod stays. `by` is who it was to make room for."""
+
+    pod: Pod
+    by: str
+    message: str
+
+
 class Tick(msgspec.Struct, frozen=True):
     """Time has passed."""
 
@@ -76,5 +84,6 @@ Event = (
     | ObjectDeleted
     | Bound
     | BindFailed
+    | EvictFailed
     | Tick
 )

@@ -12,10 +12,9 @@ from mooring.cluster.labelsets import LabelTest
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.config.feature_gates import FeatureGates
 from mooring.engine.objects import ObjectsOfKind
-from mooring.errors import ScopeError
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
-from mooring.framework.handle import Handle, WaitingPod
+from mooring.framework.handle import Handle, WaitingPod, looks_too_far
 from mooring.framework.scope import Scope
 from mooring.framework.status import Status
 from mooring.model.objects import Pod
@@ -39,9 +38,7 @@ class EngineHandle(Handle):
     @property
     def cluster(self) -> ClusterView:
         if self._scope.kept and self._engine.placer.evaluating:
-            raise ScopeError(
-                f"reads the cluster, which scope {self._scope.name} does not declare: use scope CLUSTER"
-            )
+            raise looks_too_far(self._scope)
         return self._engine.view
 
     @property

@@ -47,6 +47,15 @@ class AmongNominated:
         except PluginFailed:
             return False
 
+    def status(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, row: int, session: Session | None
+    ) -> Status | None:
+        """The status of one node with those nominated to it, or else without: None when it passes both."""
+        ahead = self._nominator.ahead_on(pod, self._cluster.nodes.object_at(row).name)
+        if ahead and (status := self._status(pod_class, cycle, pod, row, ahead)) is not None:
+            return status
+        return self._full.status(pod_class, cycle, pod, row, session)
+
     def statuses(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, among: Collection[int] | None = None
     ) -> dict[int, Status]:

@@ -39,9 +39,11 @@ class Nominator:
 
     def ahead_of(self, pod: Pod) -> dict[str, list[Pod]]:
         """Nominated pods of the same or a higher priority than this pod, by node."""
-        uid, priority = pod.metadata.uid, pod.priority
-        ahead = {
-            node_name: [p for p in pods.values() if p.metadata.uid != uid and p.priority >= priority]
-            for node_name, pods in self._by_node.items()
-        }
+        ahead = {node_name: self.ahead_on(pod, node_name) for node_name in self._by_node}
         return {node_name: pods for node_name, pods in ahead.items() if pods}
+
+    def ahead_on(self, pod: Pod, node_name: str) -> list[Pod]:
+        """Those of them that are nominated to one node."""
+        uid, priority = pod.metadata.uid, pod.priority
+        pods = self._by_node.get(node_name, {}).values()
+        return [p for p in pods if p.metadata.uid != uid and p.priority >= priority]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from mooring.engine.queued import QueuedPod
 from mooring.framework.cycle import Cycle
 from mooring.framework.profile import Profile
-from mooring.framework.status import Status, unschedulable
+from mooring.framework.status import Status, error, unschedulable
 from mooring.model.objects import Pod
 
 LONGEST_WAIT_S = 15 * 60
@@ -64,6 +64,10 @@ class PermitWait:
     def reject(self, plugin: str, message: str) -> None:
         if not self.settled:
             self._finish(unschedulable(message).by(plugin))
+
+    def preempt(self, plugin: str, message: str) -> None:
+        if not self.settled:
+            self._finish(error(message).by(plugin))
 
     def expire(self, now: float) -> None:
         """Rejects the pod if some plugin's time is up."""

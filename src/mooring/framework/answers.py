@@ -41,10 +41,14 @@ FILTER_CODES = frozenset(
 
 
 class PostFilterResult(msgspec.Struct, frozen=True):
-    """A node to nominate for the pod ("" clears the nomination), and the pods to evict for it."""
+    """A node to nominate for the pod ("" clears the nomination), and the pods to evict for it.
+
+    With a `status` that rejects it is no way out: only what it says of the nomination counts.
+    """
 
     nominated: str | None = None
     victims: tuple[Pod, ...] = ()
+    status: Status | None = None
 
 
 class Mask(msgspec.Struct, frozen=True):

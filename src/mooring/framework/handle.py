@@ -12,8 +12,11 @@ from mooring.cluster.images import Images
 from mooring.cluster.labelsets import LabelTest
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.config.feature_gates import FeatureGates
+from mooring.errors import ScopeError
 from mooring.framework.cycle import Cycle
+from mooring.framework.scope import Scope
 from mooring.framework.status import Status
+from mooring.framework.trial import Demand, Trial
 from mooring.model.objects import Object, Pod
 
 
@@ -45,6 +48,9 @@ class WaitingPod(Protocol):
     def reject(self, plugin: str, message: str) -> None:
         """The pod gives its place back and is unschedulable for this reason."""
 
+    def preempt(self, plugin: str, message: str) -> None:
+        """The pod gives its place back to a more important one, and is tried again after a back-off."""
+
 
 class Lister(Protocol):
     """Objects of one kind, as last heard of."""
@@ -56,6 +62,11 @@ class Lister(Protocol):
     def get(self, key: str) -> Object | None: ...
 
     def __iter__(self) -> Iterator[Object]: ...
+
+
+def looks_too_far(scope: Scope) -> ScopeError:
+    """A plugin whose answers are kept looks at more than the node it is asked about."""
+    return ScopeError(f"reads the cluster, which scope {scope.name} does not declare: use scope CLUSTER")
 
 
 class Handle(ABC):
@@ -105,6 +116,22 @@ class Handle(ABC):
     @abstractmethod
     def nominated(self, node_name: str) -> list[Pod]:
         """Pods that are nominated to run on a node and not there yet."""
+
+    @abstractmethod
+    def nomination(self, pod: Pod) -> str:
+        """The node a pod is nominated to; "" when to none."""
+
+    @abstractmethod
+    def nominated_ahead(self, pod: Pod) -> dict[str, list[Pod]]:
+        """Pods of the same or a higher priority that are to come to nodes, by node."""
+
+    @abstractmethod
+    def trial(self, cycle: Cycle, pod: Pod, node_name: str) -> Trial:
+        """Tries a node for a pod with some of the pods on it gone."""
+
+    @abstractmethod
+    def demand(self, cycle: Cycle, pod: Pod) -> Demand | None:
+        """What the pod needs to be free. None when other filters that look at pods come first."""
 
     @abstractmethod
     def register_selector(self, key: object, test: LabelTest) -> int:

@@ -44,6 +44,14 @@ def place_of(plugin: type[Plugin], attribute: str = "") -> str:
     return f"{file}:{line}:{len(lines[0]) - len(lines[0].lstrip()) + 1}"
 
 
+def source_of(plugin: type[Plugin]) -> object:
+    """What tells two classes of one name apart: the file they are written in, or else themselves."""
+    try:
+        return inspect.getsourcefile(plugin) or plugin
+    except TypeError:
+        return plugin
+
+
 def _mistakes(plugin: type[Plugin]) -> Iterator[tuple[str, str]]:
     if not (isinstance(plugin.name, str) and plugin.name):
         yield "", f".name is {plugin.name!r}: it must be a word"

@@ -6,8 +6,8 @@ finds them by looking; a method that is not there costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -16,6 +16,9 @@ from mooring.framework.scope import Scope
 if TYPE_CHECKING:
     from mooring.framework.handle import Handle
     from mooring.model.objects import Pod
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class PluginArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -67,13 +70,13 @@ class Plugin:
         return WHOLE_POD
 
 
-def nothing_to_do(method: Any) -> Any:
+def nothing_to_do(method: Method) -> Method:
     """Marks a point that a configuration may name and at which the plugin does nothing: it is not run."""
-    method.nothing_to_do = True
+    setattr(method, "nothing_to_do", True)  # noqa: B010 - functions take attributes, types do not say so
     return method
 
 
-def reads_spec_only(method: Any) -> Any:
+def reads_spec_only(method: Method) -> Method:
     """Marks a `sign` that reads nothing but `pod.spec`: it is then asked once per distinct spec."""
-    method.reads_spec_only = True
+    setattr(method, "reads_spec_only", True)  # noqa: B010 - as above
     return method

@@ -9,7 +9,7 @@ import msgspec
 from mooring.config.catalogue import PluginUse
 from mooring.errors import PolicyError
 from mooring.framework.discovery import class_at
-from mooring.framework.inspection import check_plugin, implemented_points, place_of
+from mooring.framework.inspection import check_plugin, implemented_points, place_of, source_of
 from mooring.framework.plugin import Plugin, PluginArgs
 from mooring.framework.points import POINTS
 from mooring.framework.rehearsal import rehearse
@@ -26,7 +26,7 @@ class Registry:
         """Registers a class after looking it over. A trusted one (built in) is not rehearsed."""
         check_plugin(plugin)
         known = self._classes.get(plugin.name)
-        if known is not None and known is not plugin:
+        if known is not None and known is not plugin and source_of(known) != source_of(plugin):
             raise PolicyError.at(
                 place_of(plugin),
                 f'there is already a plugin named "{plugin.name}" ({known.__module__}): '

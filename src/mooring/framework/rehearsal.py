@@ -22,10 +22,12 @@ from mooring.errors import Mistake, PluginFailed, PolicyError
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
 from mooring.framework.forms import Filter, Scorer
-from mooring.framework.handle import Handle, Lister, WaitingPod
+from mooring.framework.handle import Handle, Lister, WaitingPod, looks_too_far
 from mooring.framework.inspection import place_of
 from mooring.framework.plugin import Plugin
+from mooring.framework.scope import Scope
 from mooring.framework.status import Code, Status
+from mooring.framework.trial import Demand, Trial
 from mooring.model.objects import (
     Container,
     Node,
@@ -63,9 +65,12 @@ class StageHandle(Handle):
         self.random = random.Random(0)
         self._view = ClusterView(cluster.nodes, cluster.pods)
         self._cluster = cluster
+        self.judging: Scope | None = None  # the scope of the plugin that is being asked about nodes
 
     @property
     def cluster(self) -> ClusterView:
+        if self.judging is not None and self.judging.kept:
+            raise looks_too_far(self.judging)
         return self._view
 
     @property
@@ -95,6 +100,18 @@ class StageHandle(Handle):
     def nominated(self, node_name: str) -> list[Pod]:
         return []
 
+    def nomination(self, pod: Pod) -> str:
+        return pod.status.nominated_node_name
+
+    def nominated_ahead(self, pod: Pod) -> dict[str, list[Pod]]:
+        return {}
+
+    def trial(self, cycle: Cycle, pod: Pod, node_name: str) -> Trial:
+        raise NotImplementedError("nothing is tried while plugins are rehearsed")
+
+    def demand(self, cycle: Cycle, pod: Pod) -> Demand | None:
+        return None
+
     def register_selector(self, key: object, test: LabelTest) -> int:
         return self._cluster.labelsets.register(key, test)
 
@@ -111,7 +128,9 @@ def rehearse(plugin: type[Plugin]) -> None:
     except (TypeError, ValueError):
         return  # has arguments that must be given: only a configuration can make one
     try:
-        _play(plugin(args, StageHandle(cluster := _stage())), cluster)
+        cluster = _stage()
+        handle = StageHandle(cluster)
+        _play(plugin(args, handle), handle, cluster)
     except PluginFailed as failure:
         raise PolicyError(
             [Mistake(place_of(plugin, _method_at(plugin, failure.point)), f"{plugin.__name__}: {failure}")]
@@ -126,7 +145,7 @@ def _method_at(plugin: type[Plugin], point: str) -> str:
     return point if hasattr(plugin, point) else f"{point}_nodes"
 
 
-def _play(plugin: Plugin, cluster: Cluster) -> None:
+def _play(plugin: Plugin, handle: StageHandle, cluster: Cluster) -> None:
     for pod in _pods():
         cycle = Cycle("rehearsal", 0.0)
         pre_filter = getattr(plugin, "pre_filter", None)
@@ -138,12 +157,21 @@ def _play(plugin: Plugin, cluster: Cluster) -> None:
                 answers.status(plugin.name, "pre_filter", answer)
         sign = answers.call(plugin.name, "sign", plugin.sign, pod)
         answers.call(plugin.name, "sign", hash, sign)
-        if sign is None:
-            continue
+        if sign is not None:
+            _judge(plugin, handle, cycle, pod, cluster)
+
+
+def _judge(plugin: Plugin, handle: StageHandle, cycle: Cycle, pod: Pod, cluster: Cluster) -> None:
+    """Both forms of filter and score, with the plugin held to its scope as the engine holds it."""
+    scores = Scorer.of(plugin) and not _skips_score(plugin, cycle, pod, cluster)
+    handle.judging = plugin.scope
+    try:
         if filter_form := Filter.of(plugin):
             filter_form.rehearse(cycle, pod, cluster)
-        if (scorer := Scorer.of(plugin)) and not _skips_score(plugin, cycle, pod, cluster):
+        if scores and (scorer := Scorer.of(plugin)):
             scorer.rehearse(cycle, pod, cluster)
+    finally:
+        handle.judging = None
 
 
 def _skips_score(plugin: Plugin, cycle: Cycle, pod: Pod, cluster: Cluster) -> bool:
