@@ -99,7 +99,8 @@ def _counts(cluster: Cluster) -> dict[Any, Any]:
     counts = cluster.counts
     selectors = {number: (c.all.by_row, c.staying.by_row) for number, c in counts._selectors.items()}
     carried = {(name, t): c.by_row for name, terms in counts.carried.items() for t, c in terms.items()}
-    return selectors | carried
+    assert all(c.total == sum(c.by_row.values()) for terms in counts.carried.values() for c in terms.values())
+    return selectors | {term: rows for term, rows in carried.items() if rows}
 
 
 def _row(cluster: Cluster, row: int) -> dict[str, Any]:

@@ -41,7 +41,8 @@ def seen(counts: SelectorCounts) -> tuple[dict[int, int], dict[int, int]]:
 
 
 def carried(terms: Mapping[Any, RowCounts]) -> dict[Any, dict[int, int]]:
-    return {term: counts.by_row for term, counts in terms.items()}
+    """By row; terms that nobody carries any more may stay, at zero."""
+    return {term: counts.by_row for term, counts in terms.items() if counts.total}
 
 
 def test_pods_that_hold_a_place_are_counted_by_row(counted: Cluster) -> None:

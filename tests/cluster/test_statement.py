@@ -43,6 +43,7 @@ CHANGES: dict[str, Callable[[Statement, Make, Make], object]] = {
     "give back homeless": lambda s, node, pod: s.give_back("homeless"),
     "evict assumed": lambda s, node, pod: s.evict("assumed"),
     "evict bound": lambda s, node, pod: s.evict("bound"),
+    "keep leaving": lambda s, node, pod: s.keep("leaving"),
     "evict homeless": lambda s, node, pod: s.evict("homeless"),
     "pipeline": lambda s, node, pod: s.pipeline(pod("new", {"cpu": "1"}, ports=(81,)), "b"),
     "confirm assumed": lambda s, node, pod: s.confirm(pod("assumed", {"cpu": "1"}, on="a", ports=(80,))),
@@ -129,6 +130,22 @@ def test_an_evicted_pod_holds_its_place_until_it_gives_it_back(busy: Cluster, co
         statement.give_back("bound")
     assert column(busy, "cpu", "requested") == [1000, 3000]
     assert column(busy, "cpu", "releasing") == [0, 3000]
+
+
+def test_a_pod_that_is_kept_is_on_its_way_out_no_more(busy: Cluster, column: Make) -> None:
+    with busy.statement() as statement:
+        assert statement.keep("leaving").hold is Hold.BOUND
+        assert statement.keep("assumed").hold is Hold.ASSUMED  # it was never on its way
+    assert column(busy, "cpu", "releasing") == [0, 0]
+    assert column(busy, "cpu", "requested") == [3000, 3000]
+
+
+def test_a_pod_put_back_holds_its_place_as_before(busy: Cluster, picture: Make) -> None:
+    before = picture(busy)
+    with busy.statement() as statement:
+        for uid in ("assumed", "leaving", "promised"):
+            statement.put_back(statement.give_back(uid))
+    assert picture(busy) == before
 
 
 def test_a_promised_pod_holds_nothing(busy: Cluster, column: Make) -> None:

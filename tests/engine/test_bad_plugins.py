@@ -112,7 +112,7 @@ def suffers(stage: Stage, text: str, cpu: str = "1") -> None:
     """A bad pod fails with the text; others are placed before and after; it is tried again."""
     assert isinstance(stage.try_pod(pod("before", "100m")), Bind)
     refusal = stage.wait(p := pod("p", cpu, labels=BAD))
-    assert (refusal.reason, refusal.plugins, refusal.nominated) == ("SchedulerError", (), "")
+    assert (refusal.reason, refusal.plugins, refusal.nominated) == ("SchedulerError", ("Bad",), "")
     assert text in refusal.message
     assert "Bad" in refusal.message
     assert (stage.holds(p), stage.where(p)) == ("", "error_backoff")

@@ -107,7 +107,7 @@ def test_before_score_is_not_asked_about_a_single_node() -> None:
 def test_before_score_that_refuses_is_an_error() -> None:
     no = made("No", before_score=lambda self, cycle, pod, nodes: unschedulable("no"), score=lambda *a: 0)
     refusal = Stage(no).nodes("n", "m").wait(pod("p"))
-    assert (refusal.reason, refusal.plugins) == ("SchedulerError", ())
+    assert (refusal.reason, refusal.plugins) == ("SchedulerError", ("No",))
     assert '"No"' in refusal.message
 
 

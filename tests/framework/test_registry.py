@@ -9,6 +9,7 @@ import pytest
 
 from mooring.config.catalogue import PluginUse
 from mooring.errors import PolicyError
+from mooring.framework.discovery import plugins_in
 from mooring.framework.plugin import Plugin
 from mooring.framework.registry import Registry
 
@@ -55,17 +56,26 @@ def test_adding_the_same_class_again_is_fine(policy: Policy) -> None:
     assert registry.add(spot) == registry.add(spot)
 
 
-def test_a_name_that_is_taken_is_refused(policy: Policy, place: Place, tmp_path: Path) -> None:
+def test_a_name_that_is_taken_is_refused(policy: Policy, write: Callable[..., Path], place: Place) -> None:
     registry, first = Registry(), policy(SPOT)
     registry.add(first)
-    second = policy(SPOT)
+    other = write(SPOT, "theirs/spot.py")
+    (second,) = plugins_in(other.parent)
     with pytest.raises(PolicyError) as error:
         registry.add(second)
     assert str(error.value) == (
-        f'{place(tmp_path / "policy.py", "class Spot")}: there is already a plugin named "Spot" '
+        f'{place(other, "class Spot")}: there is already a plugin named "Spot" '
         f"({first.__module__}): give this one another `name`"
     )
     assert registry.get("Spot") is first
+
+
+def test_a_new_version_of_a_file_replaces_the_old(policy: Policy) -> None:
+    registry = Registry()
+    registry.add(policy(SPOT))
+    newer = policy(SPOT)
+    registry.add(newer)
+    assert registry.get("Spot") is newer
 
 
 def test_a_mistake_keeps_a_plugin_out(policy: Policy) -> None:

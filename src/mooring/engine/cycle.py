@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mooring.engine.attempt import Attempt
-from mooring.engine.decisions import SCHEDULER_ERROR, UNSCHEDULABLE, Bind, Decision, Evict, Wait
+from mooring.engine.decisions import SCHEDULER_ERROR, UNSCHEDULABLE, Bind, Decision, Wait
 from mooring.engine.fit_error import NO_NODES, FitError, one_node, rejected_before
 from mooring.engine.full import session_of
+from mooring.engine.making_room import make_room
 from mooring.engine.patches import merge_patches
 from mooring.engine.placing import Choice
 from mooring.engine.pre_filtering import pre_filter, same_pod, transform
 from mooring.engine.queued import QueuedPod
 from mooring.engine.story import NARROWED, Note
 from mooring.engine.waiting import LONGEST_WAIT_S, PermitWait, Reserved
-from mooring.errors import ClusterError, PluginFailed
+from mooring.errors import PluginFailed
 from mooring.framework import answers
 from mooring.framework.answers import PostFilterResult
 from mooring.framework.cycle import Cycle
@@ -118,7 +119,7 @@ class SchedulingCycle:
 
     def _not_placed(self, attempt: Attempt, why: FitError) -> None:
         """Asks the post-filters for a way out, and ends the cycle."""
-        cycle, pod, profile = attempt.cycle, attempt.queued.pod, attempt.profile
+        cycle, pod, profile = attempt.cycle, attempt.pod, attempt.profile
         hooks = profile.at("post_filter")
         nominated: str | None = None if hooks else ""
         reasons: list[str] = []
@@ -127,9 +128,11 @@ class SchedulingCycle:
             answer = answers.call(name, "post_filter", method, cycle, pod, why.statuses)
             if isinstance(answer, PostFilterResult):
                 nominated = answer.nominated if answer.nominated is not None else nominated
-                attempt.decisions.extend(self._evictions(name, pod, answer))
-                reasons, status = [], None
-                break
+                if answer.status is None:
+                    attempt.decisions.extend(make_room(self._engine, name, attempt.queued.pod, answer))
+                    reasons, status = [], None
+                    break
+                answer = answer.status
             status = answers.status(name, "post_filter", answer)
             if status is not None:
                 reasons.extend(status.reasons)
@@ -140,16 +143,6 @@ class SchedulingCycle:
         unfit = Unfit(why, ", ".join(reasons), nominated)
         self._note(attempt, "", unfit.message)
         raise unfit
-
-    def _evictions(self, plugin: str, pod: Pod, result: PostFilterResult) -> list[Evict]:
-        message = f"{pod.spec.scheduler_name}: preempting to accommodate a higher priority pod"
-        try:
-            with self._engine.cluster.statement() as statement:
-                for victim in result.victims:
-                    statement.evict(victim.metadata.uid)
-        except ClusterError as error:
-            raise answers.failed(plugin, "post_filter", str(error)) from error
-        return [Evict(victim, pod.key, "PreemptionByScheduler", message) for victim in result.victims]
 
     # taking the place
 

@@ -37,7 +37,7 @@ from mooring.framework.handle import Api
 from mooring.framework.profile import Profile, make_profile
 from mooring.framework.registry import Registry
 from mooring.framework.session import Session, Task
-from mooring.framework.status import Status
+from mooring.framework.status import Code, Status
 from mooring.model.objects import Pod
 
 
@@ -73,6 +73,7 @@ class Engine:
         self.waiting: dict[str, PermitWait] = {}
         self.binding: dict[str, Reserved] = {}
         self.scores: dict[str, dict[str, int]] = {}
+        self.session: Session | None = None  # the one that is open
         self.now = 0.0
         self._decided: list[Decision] = []
         self._cycle = SchedulingCycle(self)
@@ -126,6 +127,10 @@ class Engine:
             self._bind_or_fail(wait.reserved)
             return
         self._cycle.give_back(wait.reserved)
+        if status.code is Code.ERROR:
+            self._ingest.place_freed(wait.pod, wait.node_name, self.now)
+            self._fail_reserved(wait.reserved, f"waiting on permit for pod: {status.message}", None)
+            return
         why = one_node(self.cluster.nodes, wait.node_name, status)
         self._fail_reserved(wait.reserved, why.message(), why)
         # Only now, so that the pod is not woken by the place it has given back itself.
@@ -144,11 +149,19 @@ class Engine:
         self._ingest.place_freed(reserved.pod, reserved.node_name, self.now)
         self._fail_reserved(reserved, message, None)
 
+    def evict_failed(self, uid: str, by: str) -> None:
+        """A pod could not be evicted: it stays, and who it was to make room for looks again."""
+        if uid in self.cluster.pods.by_uid:
+            with self.cluster.statement() as statement:
+                statement.keep(uid)
+        self.activate([pod for pod in self._ingest.pending.values() if pod.key == by])
+
     def activate(self, pods: Iterable[Pod]) -> None:
         self.queue.activate(pods, self.now)
 
     def observe(self, session: Session | None) -> None:
         """Has a session told of pods that take and give back places."""
+        self.session = session
         self.cluster.observers = [] if session is None else [SessionObserver(session)]
 
     def check(self) -> None:

@@ -32,7 +32,9 @@ class NodeStatuses(Mapping[str, Status]):
 
     def resolvable(self) -> list[str]:
         """Nodes on which evicting pods may help."""
-        return [name for name in self if self[name].code is Code.UNSCHEDULABLE]
+        by_row, absent = self._by_row, self.absent
+        rows = self._nodes.rows.items()
+        return [name for name, row in rows if by_row.get(row, absent).code is Code.UNSCHEDULABLE]
 
 
 class FitError(msgspec.Struct, frozen=True):

@@ -12,11 +12,13 @@ from mooring.cluster.labelsets import LabelTest
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.config.feature_gates import FeatureGates
 from mooring.engine.objects import ObjectsOfKind
+from mooring.engine.trial import NodeTrial, demand_of
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Handle, WaitingPod, looks_too_far
 from mooring.framework.scope import Scope
 from mooring.framework.status import Status
+from mooring.framework.trial import Demand, Trial
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:
@@ -67,6 +69,18 @@ class EngineHandle(Handle):
 
     def nominated(self, node_name: str) -> list[Pod]:
         return self._engine.nominator.on(node_name)
+
+    def nomination(self, pod: Pod) -> str:
+        return self._engine.nominator.node_of(pod.metadata.uid) or pod.status.nominated_node_name
+
+    def nominated_ahead(self, pod: Pod) -> dict[str, list[Pod]]:
+        return self._engine.nominator.ahead_of(pod)
+
+    def trial(self, cycle: Cycle, pod: Pod, node_name: str) -> Trial:
+        return NodeTrial(self._engine, cycle, pod, node_name)
+
+    def demand(self, cycle: Cycle, pod: Pod) -> Demand | None:
+        return demand_of(self._engine, cycle, pod)
 
     def register_selector(self, key: object, test: LabelTest) -> int:
         return self._engine.cluster.labelsets.register(key, test)

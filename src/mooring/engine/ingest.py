@@ -11,6 +11,7 @@ from mooring.engine.events import (
     BindFailed,
     Bound,
     Event,
+    EvictFailed,
     NodeAdded,
     NodeChanged,
     NodeDeleted,
@@ -50,6 +51,7 @@ class Ingest:
             ObjectDeleted: lambda event, now: self._object_gone(event.object, now),
             Bound: lambda event, now: engine.bound(event.pod.metadata.uid),
             BindFailed: lambda event, now: engine.bind_failed(event.pod.metadata.uid, event.message),
+            EvictFailed: lambda event, now: engine.evict_failed(event.pod.metadata.uid, event.by),
             Tick: lambda event, now: self._tick(now),
         }
 

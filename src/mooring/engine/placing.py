@@ -77,6 +77,16 @@ class Placer:
         finally:
             self.evaluating = False
 
+    def status(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, row: int, session: Session | None
+    ) -> Status | None:
+        """What the filters say of one node, also with the pods nominated to it on it."""
+        self.evaluating = True
+        try:
+            return self._among_nominated.status(pod_class, cycle, pod, row, session)
+        finally:
+            self.evaluating = False
+
     def forget(self) -> None:
         """Some plugin's kept answers are no longer right."""
         self.kept.forget()
@@ -188,8 +198,11 @@ class Placer:
     ) -> FitError:
         """The status of every node."""
         nodes = self._cluster.nodes
-        if narrowed is None and not self._nominator and session is None:
+        if narrowed is None and session is None:
             verdict = self.verdicts.of(pod_class, cycle, pod)
+            barred = self._among_nominated.statuses(pod_class, cycle, pod)
+            if barred:
+                verdict = verdict.overlaid(barred)
             return nodes_rejected(nodes, verdict.statuses, verdict.counts)
         rows = None if narrowed is None else self._rows(narrowed.names)
         by_row = self.full.statuses(pod_class, cycle, pod, self._mask(rows), session)

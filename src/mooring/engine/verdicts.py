@@ -7,6 +7,7 @@ those after it pay for the nodes that changed since.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -31,6 +32,14 @@ class Verdict:
         self.counts: Counter[Status] = Counter(statuses.values())
         self.position = -1
         self.skipped: frozenset[str] = frozenset()
+
+    def overlaid(self, statuses: Mapping[int, Status]) -> Verdict:
+        """A copy in which some rows have another status."""
+        copy = Verdict({})
+        copy.statuses, copy.counts = dict(self.statuses), Counter(self.counts)
+        for row, status in statuses.items():
+            copy.put(row, status)
+        return copy
 
     def put(self, row: int, status: Status | None) -> None:
         before = self.statuses.pop(row, None)

@@ -10,7 +10,7 @@ import logging
 import traceback
 from collections.abc import Callable, Collection
 from operator import index
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -38,6 +38,17 @@ PREFIX = {
 FILTER_CODES = frozenset(
     {Code.SUCCESS, Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING, Code.ERROR}
 )
+
+
+class Statuses(Protocol):
+    """The status of every node, as `post_filter` is told."""
+
+    def __getitem__(self, name: str) -> Status: ...
+
+    def __len__(self) -> int: ...
+
+    def resolvable(self) -> list[str]:
+        """Nodes on which evicting pods may help, in the order they joined."""
 
 
 class PostFilterResult(msgspec.Struct, frozen=True):

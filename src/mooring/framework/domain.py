@@ -78,6 +78,10 @@ class DomainPlugin(Plugin):
         """Where the state lies in a cycle."""
         return f"domains of {self.name}"
 
+    def prepare(self, cycle: Cycle, pod: Pod) -> None:
+        """Has the cycle hold a state, so that copies of the cycle need not make their own."""
+        self._state(cycle, pod)
+
     def _state(self, cycle: Cycle, pod: Pod) -> DomainState:
         """The cycle's state; made from all nodes when the cycle has none."""
         state: Any = cycle.read(self.state_key(), None)

@@ -29,6 +29,9 @@ class Api(Protocol):
 
     async def get(self, kind: str, key: str) -> Any: ...
 
+    async def sleep(self, seconds: float) -> None:
+        """Waits between two looks at the server."""
+
 
 class WaitingPod(Protocol):
     """A pod that holds its place and waits at permit."""

@@ -27,6 +27,9 @@ class WorldApi:
         found = {"Pod": store.pod, "Node": store.node}.get(kind)
         return found(key) if found else store.object(kind, key)
 
+    async def sleep(self, seconds: float) -> None:
+        """Whatever follows from a call has happened when the call returns: there is nothing to wait for."""
+
 
 def run_to_end(coroutine: Coroutine[Any, Any, None]) -> None:
     """Runs a coroutine that only ever awaits what is answered at once."""

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from mooring.errors import ApiError
 from mooring.model.objects import Node, Object, ObjectMeta, Pod
 
 Patched = TypeVar("Patched", Pod, Node)
@@ -34,6 +35,17 @@ def patched(value: Patched, patch: dict[str, Any]) -> Patched:
             data = merged(msgspec.to_builtins(old), patch[part])
             changes[part] = msgspec.convert(data, type(old))
     return replace(value, **changes)
+
+
+def check_version(value: Object, patch: dict[str, Any]) -> None:
+    """Refuses a patch made for a version that the object no longer has."""
+    wanted = (patch.get("metadata") or {}).get("resourceVersion")
+    if wanted not in (None, value.metadata.resource_version):
+        raise ApiError(
+            409,
+            f'Operation cannot be fulfilled on {value.kind.lower()}s "{value.metadata.name}": the object has '
+            "been modified; please apply your changes to the latest version and try again",
+        )
 
 
 def patched_object(value: Object, patch: dict[str, Any]) -> Object:

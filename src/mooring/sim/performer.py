@@ -78,7 +78,9 @@ class Performer:
         )
         self._world.patch_status(pod.key, conditions=(why,))
         by = self._world.pods.get(decision.by)
-        message = f"Preempted by pod {by.uid if by else decision.by} on node {decision.node or pod.spec.node_name}"
+        message = (
+            f"Preempted by pod {by.uid if by else decision.by} on node {decision.node or pod.spec.node_name}"
+        )
         self._world.record("Normal", "Preempted", "Preempting", pod, message)
         self._history.evict(pod)
         self._world.delete_pod(pod.key)

@@ -49,6 +49,7 @@ class StatefulSetSpec(Wire, frozen=True):
     template: PodTemplate = PodTemplate()
     service_name: str = ""
     pod_management_policy: str = "OrderedReady"
+    volume_claim_templates: tuple[dict[str, Any], ...] = ()
     ordinals: Ordinals = Ordinals()
 
 

@@ -22,6 +22,7 @@ from mooring.engine.events import (
     NodeDeleted,
     ObjectAdded,
     ObjectChanged,
+    ObjectDeleted,
     PodAdded,
     PodChanged,
     PodDeleted,
@@ -31,7 +32,7 @@ from mooring.model.objects import Node, Object, Pod, PodCondition
 from mooring.sim import kubelet
 from mooring.sim.clock import Clock
 from mooring.sim.defaults import DEFAULT_NAMESPACE, default_node, default_spec
-from mooring.sim.merging import patched, patched_object
+from mooring.sim.merging import check_version, patched, patched_object
 from mooring.sim.priorities import PriorityClasses
 from mooring.sim.recorded import Recorded, Recorder
 from mooring.sim.store import Store, key_of
@@ -137,13 +138,21 @@ class World:
         return True
 
     def patch(self, kind: str, key: str, patch: dict[str, Any]) -> None:
-        """A JSON merge patch of any object."""
+        """A JSON merge patch of any object. One that names a version is for that version only."""
         if kind == "Pod":
             self._write_pod(patched(self.store.pod(key), patch), matters=True)
         elif kind == "Node":
             self._write_node(patched(self.store.node(key), patch))
         else:
-            self._write_object(patched_object(self.store.object(kind, key), patch))
+            found = self.store.object(kind, key)
+            check_version(found, patch)
+            self._write_object(patched_object(found, patch))
+
+    def delete_object(self, kind: str, key: str) -> None:
+        """An object other than a pod or node is gone at once."""
+        found = self.store.object(kind, key)
+        del self.store.of_kind(found.api_version, kind)[key]
+        self._tell(ObjectDeleted(found), matters=True)
 
     def delete_pod(self, key: str) -> None:
         """Deletes a pod; a running one with a grace period is gone when that has passed."""

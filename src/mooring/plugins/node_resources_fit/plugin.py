@@ -117,6 +117,10 @@ class NodeResourcesFit(Plugin):
         larger = old is None or grew(needs, node_allocatable(old.status.allocatable), has)
         return Hint.QUEUE if larger else Hint.SKIP
 
+    def amounts(self, pod: Pod) -> Amounts:
+        """What the filter asks for besides room for one more pod. It asks for nothing else."""
+        return self._needs(pod.spec)
+
     def _needs(self, spec: PodSpec) -> Amounts:
         """What must be free: everything asked for that is not ignored."""
         request = spec.request

@@ -7,6 +7,7 @@ after that says more than what was assumed of the one before.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 from msgspec.structs import replace
@@ -15,7 +16,7 @@ from mooring.model.objects import Object
 from mooring.plugins.volumes.kinds import Claim, ClaimRef, Volume
 from mooring.plugins.volumes.storage import Storage
 
-FORGET_ABOVE = 4096  # assumptions; those of the past are then swept out
+SWEEP_ABOVE = 1024  # assumptions; those that no longer hold are then swept out
 
 
 class _HasObject(Protocol):
@@ -29,8 +30,10 @@ T = TypeVar("T", bound=_HasObject)
 class Assumptions(Generic[T]):
     """Things as they will be, each as long as the object it was assumed of is the latest."""
 
-    def __init__(self) -> None:
+    def __init__(self, latest: Callable[[str], T | None]) -> None:
+        self._latest = latest
         self._by_key: dict[str, T] = {}
+        self._sweep_above = SWEEP_ABOVE
 
     def of(self, actual: T) -> T:
         """What is assumed of a thing; itself when nothing is."""
@@ -44,12 +47,17 @@ class Assumptions(Generic[T]):
         return actual
 
     def assume(self, assumed: T) -> None:
-        if len(self._by_key) >= FORGET_ABOVE:
-            self._by_key.pop(next(iter(self._by_key)))
         self._by_key[assumed.object.key] = assumed
+        if len(self._by_key) > self._sweep_above:
+            self._by_key = {key: each for key, each in self._by_key.items() if self._holds(key, each)}
+            self._sweep_above = 2 * len(self._by_key) + SWEEP_ABOVE
 
     def forget(self, key: str) -> None:
         self._by_key.pop(key, None)
+
+    def _holds(self, key: str, assumed: T) -> bool:
+        latest = self._latest(key)
+        return latest is not None and _same(assumed.object, latest.object)
 
 
 class AssumedStorage:
@@ -57,8 +65,8 @@ class AssumedStorage:
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._claims: Assumptions[Claim] = Assumptions()
-        self._volumes: Assumptions[Volume] = Assumptions()
+        self._claims = Assumptions(storage.claim)
+        self._volumes = Assumptions(storage.volume)
 
     def claim(self, key: str) -> Claim | None:
         found = self._storage.claim(key)

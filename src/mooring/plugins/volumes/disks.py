@@ -9,6 +9,8 @@ import msgspec
 
 from mooring.plugins.volumes.plain import part, text, words
 
+RBD = "rbd"
+
 
 class Disk(msgspec.Struct, frozen=True):
     """One disk. `monitors` only for RBD; a read-only disk can be shared with other read-only mounts."""
@@ -21,7 +23,7 @@ class Disk(msgspec.Struct, frozen=True):
     def clashes(self, other: Disk) -> bool:
         if self.kind != other.kind or self.name != other.name or (self.read_only and other.read_only):
             return False
-        return not self.monitors or not self.monitors.isdisjoint(other.monitors)
+        return self.kind != RBD or not self.monitors.isdisjoint(other.monitors)
 
 
 def disks_of(volumes: Iterable[dict[str, Any]]) -> tuple[Disk, ...]:
@@ -29,10 +31,9 @@ def disks_of(volumes: Iterable[dict[str, Any]]) -> tuple[Disk, ...]:
     return tuple(disk for volume in volumes for disk in _disks(volume))
 
 
-def clash(wanted: Iterable[Disk], used: Iterable[Disk]) -> bool:
+def clash(wanted: tuple[Disk, ...], used: tuple[Disk, ...]) -> bool:
     """Some disk is wanted that the other pod uses in a way that excludes it."""
-    taken = tuple(used)
-    return bool(taken) and any(one.clashes(other) for one in wanted for other in taken)
+    return any(one.clashes(other) for other in used for one in wanted)
 
 
 def _disks(volume: dict[str, Any]) -> Iterable[Disk]:
@@ -44,7 +45,7 @@ def _disks(volume: dict[str, Any]) -> Iterable[Disk]:
         yield Disk("iscsi", text(source, "iqn"), _read_only(source))
     if source := part(volume, "rbd"):
         pool = text(source, "pool") or "rbd"
-        yield Disk("rbd", f"{pool}/{text(source, 'image')}", _read_only(source), words(source, "monitors"))
+        yield Disk(RBD, f"{pool}/{text(source, 'image')}", _read_only(source), words(source, "monitors"))
 
 
 def _read_only(source: dict[str, Any]) -> bool:

@@ -8,9 +8,10 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from mooring.model.objects import LabelSelector, NodeSelector, Object
-from mooring.model.selectors import NodeTerm, Requirement, SelectorError, label_requirements, node_term
+from mooring.model.selectors import NodeTerm, Requirement, SelectorError, label_requirements
 from mooring.plugins.volumes.migration import CsiVolume, csi_volume
 from mooring.plugins.volumes.plain import amount, items, part, text, words
+from mooring.plugins.wanted_nodes import readable_terms
 
 PERSISTENT_VOLUME, CLAIM = "PersistentVolume", "PersistentVolumeClaim"
 STORAGE_CLASS, CSI_NODE, CSI_DRIVER = "StorageClass", "CSINode", "CSIDriver"
@@ -250,13 +251,7 @@ def _affinity(required: Any) -> tuple[NodeTerm, ...] | None:
     """A term that cannot be read matches no node."""
     if required is None:
         return None
-    terms = []
-    for term in msgspec.convert(required, NodeSelector).node_selector_terms:
-        try:
-            terms.append(node_term(term))
-        except SelectorError:
-            continue
-    return tuple(terms)
+    return readable_terms(msgspec.convert(required, NodeSelector).node_selector_terms)
 
 
 def _topology(term: Any) -> NodeTerm:

@@ -1,16 +1,16 @@
-"""What a pod's spec says of its volumes, worked out once per spec."""
+"""What a pod's spec says of its volumes, worked out once and kept on the spec like all that derives from it."""
 
 from __future__ import annotations
 
 import msgspec
 
 from mooring.model.objects import Object, Pod, PodSpec
-from mooring.plugins.kept import PerSpec
 from mooring.plugins.volumes.disks import Disk, disks_of
 from mooring.plugins.volumes.kinds import Claim
 from mooring.plugins.volumes.migration import CsiVolume, in_tree_volume
 from mooring.plugins.volumes.plain import part, text
 
+KEPT_AS = "pod_volumes"
 NOT_OWNER = "PVC {claim} was not created for pod {pod} (pod is not owner)"
 
 
@@ -34,11 +34,7 @@ class PodVolumes(msgspec.Struct, frozen=True):
     claims: tuple[ClaimUse, ...] = ()
     disks: tuple[Disk, ...] = ()
     inline: tuple[CsiVolume, ...] = ()  # in-tree volumes that a CSI driver may stand in for
-
-    @property
-    def named_claims(self) -> tuple[str, ...]:
-        """Claims the pod names itself."""
-        return tuple(use.name for use in self.claims if not use.ephemeral)
+    named_claims: tuple[str, ...] = ()  # those of `claims` that the pod names itself
 
 
 def _volumes(spec: PodSpec) -> PodVolumes:
@@ -48,17 +44,23 @@ def _volumes(spec: PodSpec) -> PodVolumes:
             claims.append(ClaimUse(text(part(volume, "persistentVolumeClaim"), "claimName")))
         elif volume.get("ephemeral") is not None:
             claims.append(ClaimUse(text(volume, "name"), ephemeral=True))
-        elif (found := in_tree_volume(volume, {})) is not None:
-            inline.append(found)
-    return PodVolumes(tuple(claims), disks_of(spec.volumes), tuple(inline))
+        elif (disk := in_tree_volume(volume, {})) is not None:
+            inline.append(disk)
+    named = tuple(use.name for use in claims if not use.ephemeral)
+    found = PodVolumes(tuple(claims), disks_of(spec.volumes), tuple(inline), named)
+    return found if found != NONE else NONE
 
 
-_known = PerSpec(_volumes)
-_none = PodVolumes()
+NONE = PodVolumes()
 
 
 def volumes_of(spec: PodSpec) -> PodVolumes:
-    return _known.of(spec) if spec.volumes else _none
+    if not spec.volumes:
+        return NONE
+    known: PodVolumes | None = spec.__dict__.get(KEPT_AS)
+    if known is None:
+        known = spec.__dict__[KEPT_AS] = _volumes(spec)
+    return known
 
 
 def uses_claim(pod: Pod, claim: Object) -> bool:

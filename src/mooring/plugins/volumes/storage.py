@@ -67,9 +67,7 @@ class Storage:
 
     def volumes_of_class(self, name: str) -> list[Volume]:
         version = self._handle.lister(kinds.PERSISTENT_VOLUME).version
-        return self._by_class.of(
-            name, version, lambda: self._all(kinds.PERSISTENT_VOLUME, kinds.read_volume)
-        )
+        return self._by_class.of(name, version, lambda: self._all(kinds.PERSISTENT_VOLUME, kinds.read_volume))
 
     def capacities(self, class_name: str) -> list[Capacity]:
         found = self._all(kinds.CAPACITY, kinds.read_capacity)

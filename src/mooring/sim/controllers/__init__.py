@@ -1,7 +1,7 @@
-"""The workload controllers of the embedded cluster: they make the pods and replace the ones that go.
+"""The controllers of the embedded cluster: they make the pods and replace the ones that go.
 
-Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs are played. CronJobs and
-ReplicationControllers make no pods, and the volume claim templates of StatefulSets make no claims.
+Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs are played; CronJobs and
+ReplicationControllers make no pods. Claims are bound to volumes, and volumes made for them.
 """
 
 from mooring.sim.controllers.controllers import Controllers

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from mooring.engine.events import Event, NodeAdded, NodeDeleted, PodAdded, PodChanged, PodDeleted
 from mooring.model.objects import Object, Pod
+from mooring.sim.controllers.claims import EphemeralClaims
 from mooring.sim.controllers.controller import Controller
 from mooring.sim.controllers.daemon import DaemonSetController
 from mooring.sim.controllers.job import JobController
 from mooring.sim.controllers.replicas import ReplicaSetController, read_replica_set, replica_set_of
 from mooring.sim.controllers.stateful import StatefulSetController
+from mooring.sim.controllers.volumes import VolumeController
 from mooring.sim.kubelet import is_finished
 from mooring.sim.workloads import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet, Workload
 from mooring.sim.world import World
@@ -25,6 +27,8 @@ class Controllers:
         self._found: dict[Owner, list[str]] = {}
         self._leaving: set[str] = set()
         world.subscribe(self._hear)
+        EphemeralClaims(world)
+        VolumeController(world)
 
     def add(self, plain: Object, workload: Workload) -> None:
         """Takes charge of a workload that stands in the world as `plain`."""

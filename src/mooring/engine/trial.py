@@ -1,0 +1,107 @@
+"""Trying a node for a pod with some of the pods on it gone, and what the pod's filters demand of nodes."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from mooring.cluster.columns import Bools
+from mooring.cluster.pods import Placed
+from mooring.engine.classes import PodClass
+from mooring.framework import answers
+from mooring.framework.cycle import Cycle
+from mooring.framework.domain import DomainPlugin
+from mooring.framework.forms import Filter
+from mooring.framework.scope import Scope
+from mooring.framework.status import Status
+from mooring.framework.trial import Amounts, Demand
+from mooring.model.objects import Pod
+
+if TYPE_CHECKING:
+    from mooring.engine.engine import Engine
+
+
+class NodeTrial:
+    """One node in one statement that is rolled back, with a copy of the cycle."""
+
+    def __init__(self, engine: Engine, cycle: Cycle, pod: Pod, node_name: str) -> None:
+        self._engine = engine
+        self._pod = pod
+        self._class = engine.classes[cycle.profile].of(pod)
+        self._row = engine.cluster.nodes.rows[node_name]
+        self._statement = engine.cluster.statement()
+        self._removed: dict[str, Placed] = {}
+        for form in _filters(self._class, cycle):
+            if isinstance(form.plugin, DomainPlugin):  # worked out once, then copied with the cycle
+                answers.call(form.name, "domain", form.plugin.prepare, cycle, pod)
+        self._cycle = cycle.clone()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._statement.roll_back()
+
+    def remove(self, uid: str) -> None:
+        placed = self._removed[uid] = self._statement.give_back(uid)
+        self._tell("remove_pod", placed.pod)
+
+    def put_back(self, uid: str) -> None:
+        placed = self._removed.pop(uid)
+        self._statement.put_back(placed)
+        self._tell("add_pod", placed.pod)
+
+    def status(self) -> Status | None:
+        return self._engine.placer.status(
+            self._class, self._cycle, self._pod, self._row, self._engine.session
+        )
+
+    def _tell(self, point: str, other: Pod) -> None:
+        for name, method, _ in self._class.profile.at(point):
+            if name not in self._cycle.skip_filter:
+                view = self._engine.view.view(self._row)
+                answers.call(name, point, method, self._cycle, self._pod, other, view)
+
+
+def demand_of(engine: Engine, cycle: Cycle, pod: Pod) -> Demand | None:
+    """What must be free for the pod, when the plugin that asks for it is the first to look at pods."""
+    pod_class = engine.classes[cycle.profile].of(pod)
+    if engine.session is not None or pod_class.profile.at("before_filter"):
+        return None
+    amounts: Amounts | None = None
+    static: list[Filter] = []
+    alone = True
+    for form in _filters(pod_class, cycle):
+        if form.scope is Scope.STATIC:
+            static.append(form)
+        elif amounts is None and (asks := getattr(form.plugin, "amounts", None)) is not None:
+            amounts = asks(pod)
+        elif _rejects(form, cycle, pod):
+            alone = False
+            if amounts is None:
+                return None
+    if amounts is None:
+        return None
+    return Demand(amounts, _open(engine, static, cycle, pod), frozenset(f.name for f in static), alone)
+
+
+def _rejects(form: Filter, cycle: Cycle, pod: Pod) -> bool:
+    """Whether the filter can reject a node for this pod."""
+    if not isinstance(form.plugin, DomainPlugin):
+        return True
+    answer = answers.call(form.name, "domain", form.plugin.domain, cycle, pod)
+    return bool(answer.filters)
+
+
+def _open(engine: Engine, static: list[Filter], cycle: Cycle, pod: Pod) -> Bools:
+    nodes = engine.cluster.nodes
+    rows = nodes.alive[: nodes.high].copy()
+    for form in static:
+        rows = form.many(cycle, form.shown(pod), form.columns(nodes, engine.view), rows, nodes)
+    return rows
+
+
+def _filters(pod_class: PodClass, cycle: Cycle) -> list[Filter]:
+    return [form for form in pod_class.filters if form.name not in cycle.skip_filter]

@@ -1,0 +1,31 @@
+"""Which of two pods is more important: the higher priority, then the one that started earlier."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from mooring.cluster.pods import Placed
+
+NOT_STARTED = 2**62  # after any start there is
+MICROSECONDS = 1_000_000
+
+
+def importance(placed: Placed) -> tuple[int, int]:
+    """Sorts the more important pods first."""
+    pod = placed.pod
+    return -pod.priority, started_us(pod.status.start_time)
+
+
+@lru_cache(maxsize=65_536)
+def started_us(timestamp: str | None) -> int:
+    """When a pod started, in microseconds; one that has not yet, or does not say, starts last."""
+    if not timestamp:
+        return NOT_STARTED
+    try:
+        moment = datetime.fromisoformat(timestamp)
+    except ValueError:
+        return NOT_STARTED
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return round(moment.timestamp() * MICROSECONDS)

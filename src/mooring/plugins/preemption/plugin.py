@@ -1,0 +1,156 @@
+"""DefaultPreemption: who may preempt, what is said when it does not help, and waiting for victims to go."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from mooring.framework.answers import PostFilterResult, Statuses
+from mooring.framework.cycle import Cycle
+from mooring.framework.events import POD, Action, Hint, Interest
+from mooring.framework.handle import Handle
+from mooring.framework.plugin import Plugin
+from mooring.framework.status import Code, Status, unresolvable, unschedulable
+from mooring.model.objects import Pod
+from mooring.plugins.preemption.args import DefaultPreemptionArgs
+from mooring.plugins.preemption.budgets import KIND, Budgets
+from mooring.plugins.preemption.choice import Candidate
+from mooring.plugins.preemption.coverage import Coverage
+from mooring.plugins.preemption.dry_run import DryRun
+from mooring.plugins.preemption.search import NOT_HELPFUL, Ahead, Search
+from mooring.plugins.preemption.slots import PodSlots
+
+PREFIX = "preemption: {}"
+NEVER = "not eligible due to preemptionPolicy=Never."
+VICTIM_TERMINATING = "not eligible due to a terminating pod on the nominated node."
+NOT_FINISHED = unresolvable("waiting for the preemption for this pod to be finished")
+DISRUPTED, BY_US = "DisruptionTarget", "PreemptionByScheduler"
+MOST_ASKED = 100  # candidates, where every node must be tried with the filters themselves
+PREEMPTORS_KNOWN = 1000  # above it those whose victims have gone are forgotten
+
+
+class DefaultPreemption(Plugin):
+    name = "DefaultPreemption"
+    Args = DefaultPreemptionArgs
+
+    def __init__(self, args: DefaultPreemptionArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._budgets = Budgets(handle.lister(KIND))
+        self._coverage: Coverage | None = None
+        self._gates = handle.gates.enabled("SchedulerAsyncPreemption")
+        self._victims: dict[str, tuple[str, ...]] = {}  # uids, by the uid of the pod they make room for
+
+    @cached_property
+    def _slots(self) -> PodSlots:
+        view = self.handle.cluster
+        return PodSlots(view._nodes, view._pods)
+
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        """Holds a pod back as long as its victims have not begun to terminate."""
+        victims = self._victims.get(pod.uid)
+        if victims is None:
+            return None
+        if any(self._awaits_deletion(uid) for uid in victims):
+            return NOT_FINISHED
+        del self._victims[pod.uid]
+        return None
+
+    def events(self) -> tuple[Interest, ...]:
+        return (Interest(POD, Action.DELETE, _never),)
+
+    def post_filter(self, cycle: Cycle, pod: Pod, statuses: Statuses) -> PostFilterResult | Status:
+        why_not = self._not_eligible(pod, statuses)
+        if why_not:
+            return unschedulable(PREFIX.format(why_not))
+        search = self._search(cycle, pod, statuses)
+        if search.best is not None:
+            return self._preempt(pod, search.best)
+        if search.errors:
+            return unresolvable(PREFIX.format(_joined(search.errors)))
+        search.reasons[NOT_HELPFUL] += len(statuses) - search.examined
+        counted = sorted(f"{count} {reason}" for reason, count in (+search.reasons).items())
+        text = f"0/{len(statuses)} nodes are available: {', '.join(counted)}."
+        return PostFilterResult("", status=unschedulable(PREFIX.format(text)))
+
+    def _not_eligible(self, pod: Pod, statuses: Statuses) -> str:
+        if pod.spec.preemption_policy == "Never":
+            return NEVER
+        node = self.handle.cluster.node(name) if (name := self.handle.nomination(pod)) else None
+        if node is None or statuses[name].code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+            return ""
+        lower = (placed.pod for placed in self._slots.placed(node.row) if placed.pod.priority < pod.priority)
+        return VICTIM_TERMINATING if any(map(self._is_making_room, lower)) else ""
+
+    def _is_making_room(self, pod: Pod) -> bool:
+        """On its way out for a more important pod, whether the API server shows it already or not."""
+        if self._slots.is_leaving(pod.uid):
+            return True
+        return pod.terminating and any(
+            each.type == DISRUPTED and each.status == "True" and each.reason == BY_US
+            for each in pod.status.conditions
+        )
+
+    def _search(self, cycle: Cycle, pod: Pod, statuses: Statuses) -> Search:
+        nodes, coverage = self._slots.nodes, self._covered()
+        dry_run = DryRun(self.handle, cycle, pod, coverage.budgets)
+        search = Search(self._slots, pod, dry_run, coverage, self._ahead(pod), statuses)
+        known = nodes.rows
+        rows = np.array([known[name] for name in statuses.resolvable()], np.intp)
+        if not len(rows):
+            return search
+        demand = self.handle.demand(cycle, pod)
+        wanted = self.args.wanted(len(rows))
+        if demand is None or not demand.alone:
+            wanted = min(wanted, max(MOST_ASKED, self.args.min_candidate_nodes_absolute))
+        search.run(np.roll(rows, -self.handle.random.randrange(len(rows))), wanted, demand)
+        return search
+
+    def _covered(self) -> Coverage:
+        """The budgets as arrays, kept until a budget changes."""
+        budgets = self._budgets.now()
+        if self._coverage is None or self._coverage.budgets is not budgets:
+            self._coverage = Coverage(budgets, self._slots)
+        return self._coverage
+
+    def _ahead(self, pod: Pod) -> Ahead:
+        """What pods that are to come to nodes first will take, by row."""
+        rows, cluster = self._slots.nodes.rows, self.handle.cluster
+        return {
+            rows[name]: [other.request for other in others if cluster.pod(other.uid) is None]
+            for name, others in self.handle.nominated_ahead(pod).items()
+            if name in rows
+        }
+
+    def _preempt(self, pod: Pod, found: Candidate) -> PostFilterResult:
+        """Victims that are on their way out already need not be evicted."""
+        staying = [
+            placed.pod
+            for placed in found.victims
+            if not placed.pod.terminating and not self._slots.is_leaving(placed.pod.uid)
+        ]
+        if self._gates:
+            self._remember(pod, staying)
+        return PostFilterResult(self._slots.nodes.object_at(found.row).name, tuple(staying))
+
+    def _remember(self, pod: Pod, victims: list[Pod]) -> None:
+        if len(self._victims) > PREEMPTORS_KNOWN:
+            self._victims = {
+                uid: left for uid, left in self._victims.items() if any(map(self._awaits_deletion, left))
+            }
+        waiting = self.handle.waiting_pods  # these lose their place at once
+        self._victims[pod.uid] = tuple(victim.uid for victim in victims if victim.uid not in waiting)
+
+    def _awaits_deletion(self, uid: str) -> bool:
+        victim = self.handle.cluster.pod(uid)
+        return victim is not None and not victim.terminating and self._slots.is_leaving(uid)
+
+
+def _never(pod: Pod, old: Pod, new: None) -> Hint:
+    """It is for those who rejected the pod to say whether room was freed."""
+    return Hint.SKIP
+
+
+def _joined(errors: list[str]) -> str:
+    distinct = list(dict.fromkeys(errors))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"

@@ -1,0 +1,174 @@
+"""The pods of each node as arrays: a row per node, a slot per pod, the most important pod first.
+
+Rows are filled when somebody looks at them and again after they changed, so looking at a few nodes
+costs what a few nodes cost. Requests and labels repeat, so slots hold small integers for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from mooring.cluster.charge import Charge
+from mooring.cluster.columns import Bools, Rows
+from mooring.cluster.nodes import Ints, NodeTable
+from mooring.cluster.pods import Hold, Placed, PodTable
+from mooring.plugins.preemption.importance import importance, started_us
+
+EMPTY_PRIORITY = 2**40  # above any pod's: an empty slot is nobody's victim
+NO_CHARGE = Charge((), 0, 0)
+FORGET_ABOVE = 500_000  # distinct charges or label sets; then all rows are filled anew
+FEWEST_SLOTS = 8
+
+Small = NDArray[np.int32]
+
+
+class Slots(msgspec.Struct, frozen=True):
+    """Some rows, slot by slot: every array is slots x rows."""
+
+    priority: Ints
+    start_us: Ints
+    charge: Small
+    labels: Small
+
+
+class LabelSet(msgspec.Struct, frozen=True):
+    """What budgets look at."""
+
+    namespace: str
+    labels: Mapping[str, str]
+
+
+class PodSlots:
+    """Slots of all rows, in step with the cluster."""
+
+    def __init__(self, nodes: NodeTable, pods: PodTable) -> None:
+        self.nodes = nodes
+        self._pods = pods
+        self._position = -1
+        self._labelled = False
+        self._forget()
+
+    def gather(self, rows: Rows, *, labelled: bool) -> Slots:
+        """These rows as they are now; `labelled`: also which labels the pods have."""
+        self._follow(labelled=labelled)
+        stale = rows[~self._filled[rows]]
+        if len(stale):
+            self._fill(stale)
+        width = int(self._count[rows].max(initial=0))
+
+        def turned(array: NDArray[np.generic]) -> NDArray[np.generic]:
+            return np.ascontiguousarray(array[rows, :width].T)
+
+        return Slots(*map(turned, (self._priority, self._start_us, self._charge, self._labels)))  # type: ignore[arg-type]
+
+    def placed(self, row: int) -> list[Placed]:
+        """The pods of a row in the order of their slots."""
+        there = self._pods.on(row).values()
+        return sorted((p for p in there if p.hold is not Hold.PROMISED), key=importance)
+
+    def is_leaving(self, uid: str) -> bool:
+        """Whether a pod holds its place only until it is deleted, as we have asked for."""
+        placed = self._pods.by_uid.get(uid)
+        return placed is not None and placed.hold is Hold.RELEASING
+
+    def amounts(self, resource: str) -> Ints:
+        """What each charge takes of a resource."""
+        column = self.nodes.resource(resource)
+        known = self._amounts.get(column)
+        if known is None or len(known) < len(self._charges):
+            found = [dict(charge.columns).get(column, 0) for charge in self._charges]
+            known = self._amounts[column] = np.array(found, np.int64)
+        return known
+
+    @property
+    def label_sets(self) -> list[LabelSet]:
+        """Label sets by number; only ever added to, until `generation` moves."""
+        return self._label_sets
+
+    def _forget(self) -> None:
+        """Begins anew with nothing filled."""
+        self.generation = getattr(self, "generation", 0) + 1
+        self._charges: dict[Charge, int] = {NO_CHARGE: 0}
+        self._amounts: dict[int, Ints] = {}
+        self._label_ids: dict[tuple[object, ...], int] = {}
+        self._label_sets = [LabelSet("", {})]
+        self._filled: Bools = np.zeros(0, np.bool_)
+        self._make(0, FEWEST_SLOTS)
+
+    def _make(self, capacity: int, width: int) -> None:
+        """New arrays, of which no row is filled."""
+        self._filled = np.zeros(capacity, np.bool_)
+        self._count: Ints = np.zeros(capacity, np.int64)
+        self._priority: Ints = np.full((capacity, width), EMPTY_PRIORITY, np.int64)
+        self._start_us: Ints = np.zeros((capacity, width), np.int64)
+        self._charge: Small = np.zeros((capacity, width), np.int32)
+        self._labels: Small = np.zeros((capacity, width), np.int32)
+
+    def _follow(self, *, labelled: bool) -> None:
+        """Marks the rows that changed since the last time."""
+        journal = self.nodes.journal
+        changed = journal.since(self._position) if self._position >= 0 else None
+        self._position = journal.position
+        if max(len(self._charges), len(self._label_sets)) > FORGET_ABOVE:
+            self._forget()
+        if len(self._filled) < self.nodes.capacity:
+            self._make(self.nodes.capacity, self._priority.shape[1])
+        if changed is None or labelled > self._labelled:
+            self._filled[:] = False
+        elif changed:
+            self._filled[changed] = False
+        self._labelled |= labelled
+
+    def _fill(self, rows: Rows) -> None:
+        there = [list(self._pods.on(row).values()) for row in rows.tolist()]
+        placed = [p for pods in there for p in pods if p.hold is not Hold.PROMISED]
+        held = [sum(p.hold is not Hold.PROMISED for p in pods) for pods in there]
+        counts = np.array(held, np.int64)
+        widest = int(counts.max())
+        if widest > self._priority.shape[1]:
+            self._widen(max(widest, 2 * self._priority.shape[1]))
+        pods = [p.pod for p in placed]
+        priority = np.array([pod.spec.priority or 0 for pod in pods], np.int64)
+        start = np.array([started_us(pod.status.start_time) for pod in pods], np.int64)
+        index = np.repeat(np.arange(len(rows)), counts)
+        order = np.lexsort((start, -priority, index))  # stable: equals stay in the order they came
+        at = rows[index]
+        slot = np.arange(len(placed)) - np.repeat(np.cumsum(counts) - counts, counts)
+        self._priority[rows] = EMPTY_PRIORITY
+        self._priority[at, slot] = priority[order]
+        self._start_us[at, slot] = start[order]
+        self._charge[at, slot] = np.array(self._charge_ids(placed), np.int32)[order]
+        if self._labelled:
+            self._labels[at, slot] = np.array(self._labels_of(placed), np.int32)[order]
+        self._count[rows] = counts
+        self._filled[rows] = True
+
+    def _widen(self, width: int) -> None:
+        before = self._priority.shape[1]
+        arrays = self._count, self._priority, self._start_us, self._charge, self._labels, self._filled
+        self._make(len(self._filled), width)
+        self._count, self._filled = arrays[0], arrays[5]
+        for new, old in zip(
+            (self._priority, self._start_us, self._charge, self._labels), arrays[1:5], strict=True
+        ):
+            new[:, :before] = old
+
+    def _charge_ids(self, placed: list[Placed]) -> list[int]:
+        known = self._charges
+        return [known.setdefault(p.charge, len(known)) for p in placed]
+
+    def _labels_of(self, placed: list[Placed]) -> list[int]:
+        known, ids = self._label_ids, []
+        for each in placed:
+            meta = each.pod.metadata
+            key = (meta.namespace, *meta.labels.items())
+            number = known.get(key)
+            if number is None:
+                number = known[key] = len(self._label_sets)
+                self._label_sets.append(LabelSet(meta.namespace, meta.labels))
+            ids.append(number)
+        return ids

@@ -1,0 +1,136 @@
+"""VolumeBinding: a pod goes where its volumes are, can be bound or can be made, and takes them with it.
+
+Claims whose class waits for the first consumer get their volume with the pod's node. The choice is
+assumed at reserve, so that no other pod counts on the same volume, and written before the pod is bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from mooring.cluster.view import NodeView
+from mooring.framework.cycle import Cycle
+from mooring.framework.events import NODE, Action, Interest
+from mooring.framework.handle import Handle
+from mooring.framework.plugin import Plugin, PluginArgs, reads_spec_only
+from mooring.framework.status import SKIP, Status, error
+from mooring.model.objects import Pod
+from mooring.plugins.node_resources_fit.args import UtilizationShapePoint
+from mooring.plugins.volumes import binding_hints as hints
+from mooring.plugins.volumes import kinds
+from mooring.plugins.volumes.assumed import AssumedStorage
+from mooring.plugins.volumes.binding_writes import bind_volumes
+from mooring.plugins.volumes.capacity_score import CapacityScore
+from mooring.plugins.volumes.pod_claims import PodClaims, Unreadable, claims_of
+from mooring.plugins.volumes.pod_volumes import volumes_of
+from mooring.plugins.volumes.storage import Storage
+
+STATE = "VolumeBinding"
+GATE = "StorageCapacityScoring"
+NO_API = "there is no API server to bind volumes with"
+NO_CHOICE = 'no pod volumes found for node "{}"'
+SHAPE_WITHOUT_GATE = f"shape needs the feature gate {GATE}"
+
+
+class VolumeBindingArgs(PluginArgs, frozen=True):
+    """How long to wait until volumes are bound, and how full the storage of a node should be."""
+
+    bind_timeout_seconds: int = 600
+    shape: tuple[UtilizationShapePoint, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.bind_timeout_seconds < 0:
+            raise ValueError("invalid BindTimeoutSeconds, should not be a negative value")
+
+
+class VolumeBinding(Plugin):
+    name = "VolumeBinding"
+    Args = VolumeBindingArgs
+
+    def __init__(self, args: VolumeBindingArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._storage = Storage(handle)
+        self._assumed = AssumedStorage(self._storage)
+        scores = handle.gates.enabled(GATE)
+        if args.shape and not scores:
+            raise ValueError(SHAPE_WITHOUT_GATE)
+        self._score = CapacityScore(args.shape) if scores else None
+
+    @reads_spec_only
+    def sign(self, pod: Pod) -> Hashable:
+        return volumes_of(pod.spec).claims or None
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> Status | None:
+        if not volumes_of(pod.spec).claims:
+            return SKIP
+        try:
+            found = claims_of(pod, self._storage, self._assumed)
+        except Unreadable as mistake:
+            return error(str(mistake))
+        if isinstance(found, Status):
+            return found
+        cycle.write(STATE, found)
+        return None
+
+    def filter(self, cycle: Cycle, pod: Pod, node: NodeView) -> Status | None:
+        claims: PodClaims | None = cycle.read(STATE, None)
+        return None if claims is None else claims.status(node)
+
+    def pre_score(self, cycle: Cycle, pod: Pod, nodes: Sequence[NodeView]) -> Status | None:
+        claims: PodClaims | None = cycle.read(STATE, None)
+        return SKIP if self._score is None or claims is None or claims.all_bound else None
+
+    def score(self, cycle: Cycle, pod: Pod, node: NodeView) -> int:
+        claims: PodClaims | None = cycle.read(STATE, None)
+        choice = claims.choices.get(node.name) if claims is not None else None
+        return 0 if self._score is None or choice is None else self._score.of(choice, node.labels)
+
+    def reserve(self, cycle: Cycle, pod: Pod, node_name: str) -> Status | None:
+        claims: PodClaims | None = cycle.read(STATE, None)
+        if claims is None or claims.all_bound:
+            return None
+        claims.chosen = choice = claims.choices.get(node_name)
+        if choice is None:
+            return error(NO_CHOICE.format(node_name))
+        for claim, volume in choice.bindings:
+            if self._assumed.take(volume, claim):
+                claims.assumed_volumes.append(volume)
+        for making in choice.provisions:
+            if self._assumed.select(making.claim, node_name):
+                claims.assumed_claims.append(making.claim)
+        return None
+
+    def unreserve(self, cycle: Cycle, pod: Pod, node_name: str) -> None:
+        """Takes back what this pod had assumed, and nothing else. Does no harm when called again."""
+        claims: PodClaims | None = cycle.read(STATE, None)
+        if claims is None:
+            return
+        for volume in claims.assumed_volumes:
+            self._assumed.give_back(volume)
+        for claim in claims.assumed_claims:
+            self._assumed.deselect(claim)
+        claims.assumed_volumes, claims.assumed_claims, claims.chosen = [], [], None
+
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node_name: str) -> Status | None:
+        claims: PodClaims | None = cycle.read(STATE, None)
+        if claims is None or claims.chosen is None:
+            return None
+        if self.handle.api is None:
+            return error(NO_API)
+        node = self.handle.cluster.node(node_name)
+        labels = node.labels if node is not None else {}
+        timeout_s = self.args.bind_timeout_seconds
+        problem = await bind_volumes(self.handle.api, claims.chosen, pod, node_name, labels, timeout_s)
+        return error(problem) if problem else None
+
+    def events(self) -> tuple[Interest, ...]:
+        changed = Action.ADD | Action.UPDATE
+        return (
+            Interest(kinds.STORAGE_CLASS, changed, hints.class_changed),
+            Interest(kinds.CLAIM, changed, hints.claim_of_pod),
+            Interest(kinds.PERSISTENT_VOLUME, changed),
+            Interest(NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
+            Interest(kinds.CSI_NODE, changed, hints.csi_node_changed),
+            Interest(kinds.CSI_DRIVER, Action.UPDATE, hints.driver_stopped_checking),
+            Interest(kinds.CAPACITY, changed, hints.more_room),
+        )

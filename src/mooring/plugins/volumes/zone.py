@@ -1,0 +1,138 @@
+"""VolumeZone: a pod goes only to the zone and region its bound volumes carry as labels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+import msgspec
+
+from mooring.cluster.view import NodeView
+from mooring.framework.cycle import Cycle
+from mooring.framework.events import NODE, Action, Hint, Interest
+from mooring.framework.handle import Handle
+from mooring.framework.plugin import Plugin, PluginArgs, reads_spec_only
+from mooring.framework.status import SKIP, Status, unresolvable
+from mooring.model.objects import Object, Pod
+from mooring.plugins.volumes import kinds
+from mooring.plugins.volumes.kinds import WAIT_FOR_FIRST_CONSUMER, Claim
+from mooring.plugins.volumes.pod_volumes import volumes_of
+from mooring.plugins.volumes.storage import NO_CLAIM, NO_CLASS, NO_VOLUME, Storage
+
+STATE = "VolumeZone"
+OTHER_ZONE = "node(s) had no available volume zone"
+NAMELESS_CLAIM = "PersistentVolumeClaim had no name"
+NOTHING_NAMED = "PersistentVolumeClaim had no pv name and storageClass name"
+NO_BINDING_MODE = 'VolumeBindingMode not set for StorageClass "{}"'
+NAMELESS_VOLUME = "PersistentVolume had no name"
+
+SEPARATOR = "__"  # between the zones of a volume that is in several
+ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
+BETA_REGION = "failure-domain.beta.kubernetes.io/region"
+LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
+TODAYS = {BETA_ZONE: ZONE, BETA_REGION: REGION}
+
+
+class Topology(msgspec.Struct, frozen=True):
+    """One label of a volume: the values a node's may have."""
+
+    key: str
+    values: frozenset[str]
+
+    def includes(self, labels: dict[str, str]) -> bool:
+        value = labels.get(self.key, labels.get(TODAYS.get(self.key, self.key)))
+        return value is not None and value in self.values
+
+
+class VolumeZone(Plugin):
+    name = "VolumeZone"
+
+    rejection = unresolvable(OTHER_ZONE).by(name)
+
+    def __init__(self, args: PluginArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._storage = Storage(handle)
+
+    @reads_spec_only
+    def sign(self, pod: Pod) -> Hashable:
+        return volumes_of(pod.spec).named_claims or None
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> Status | None:
+        found: list[Topology] = []
+        for name in volumes_of(pod.spec).named_claims:
+            topologies = self._topologies(pod.namespace, name)
+            if isinstance(topologies, Status):
+                return topologies
+            found += topologies
+        if not found:
+            return SKIP
+        cycle.write(STATE, tuple(found))
+        return None
+
+    def filter(self, cycle: Cycle, pod: Pod, node: NodeView) -> Status | None:
+        labels = node.labels
+        if not any(key in labels for key in LABELS):
+            return None  # a cluster of one zone need not label its nodes
+        found: tuple[Topology, ...] = cycle.read(STATE, ())
+        return None if all(topology.includes(labels) for topology in found) else self.rejection
+
+    def events(self) -> tuple[Interest, ...]:
+        changed = Action.ADD | Action.UPDATE
+        return (
+            Interest(kinds.STORAGE_CLASS, Action.ADD, class_waits),
+            Interest(NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
+            Interest(kinds.CLAIM, changed, claim_named),
+            Interest(kinds.PERSISTENT_VOLUME, changed, volume_moved),
+        )
+
+    def _topologies(self, namespace: str, name: str) -> list[Topology] | Status:
+        """Where the volume of a claim is; nowhere in particular while it waits for its first consumer."""
+        if not name:
+            return unresolvable(NAMELESS_CLAIM)
+        claim = self._storage.claim(f"{namespace}/{name}")
+        if claim is None:
+            return unresolvable(NO_CLAIM.format(name))
+        if not claim.volume_name:
+            return self._unbound(claim) or []
+        volume = self._storage.volume(claim.volume_name)
+        if volume is None:
+            return unresolvable(NO_VOLUME.format(claim.volume_name))
+        return list(topologies_of(volume.object))
+
+    def _unbound(self, claim: Claim) -> Status | None:
+        if not claim.class_name:
+            return unresolvable(NOTHING_NAMED)
+        found = self._storage.storage_class(claim.class_name)
+        if found is None:
+            return unresolvable(NO_CLASS.format(claim.class_name))
+        if found.binding_mode is None:
+            return unresolvable(NO_BINDING_MODE.format(claim.class_name))
+        return None if found.binding_mode == WAIT_FOR_FIRST_CONSUMER else unresolvable(NAMELESS_VOLUME)
+
+
+def topologies_of(volume: Object) -> Iterator[Topology]:
+    """Zones and regions of a volume. A label with an empty name among its values is passed over."""
+    labels = volume.metadata.labels
+    for key in LABELS:
+        if key in labels:
+            values = [value.strip() for value in labels[key].split(SEPARATOR)]
+            if all(values):
+                yield Topology(key, frozenset(values))
+
+
+def class_waits(pod: Pod, old: None, new: Object) -> Hint:
+    """A new class whose claims are bound with the pod."""
+    waits = kinds.read_storage_class(new).binding_mode == WAIT_FOR_FIRST_CONSUMER
+    return Hint.QUEUE if waits else Hint.SKIP
+
+
+def claim_named(pod: Pod, old: Object | None, new: Object) -> Hint:
+    """A claim the pod names itself."""
+    mine = new.metadata.namespace == pod.namespace
+    return Hint.QUEUE if mine and new.metadata.name in volumes_of(pod.spec).named_claims else Hint.SKIP
+
+
+def volume_moved(pod: Pod, old: Object | None, new: Object) -> Hint:
+    """The volume is new, or its labels name other zones now."""
+    moved = old is None or list(topologies_of(old)) != list(topologies_of(new))
+    return Hint.QUEUE if moved else Hint.SKIP

@@ -1,0 +1,168 @@
+"""Binds claims to volumes, and makes volumes for claims, as a cluster's controllers and drivers do.
+
+A claim whose class waits for its first consumer gets a volume when the scheduler has said for which node,
+or when it has made one the claim's own. All other claims get the smallest volume that will do, or a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mooring.engine.events import Event, ObjectAdded, ObjectChanged, ObjectDeleted
+from mooring.model.objects import Object
+from mooring.plugins.volumes import kinds
+from mooring.plugins.volumes.binding_writes import reference_to
+from mooring.plugins.volumes.kinds import WAIT_FOR_FIRST_CONSUMER, Claim, StorageClass, Volume
+from mooring.plugins.volumes.matching import offer
+from mooring.plugins.volumes.provisioning import NO_PROVISIONER
+from mooring.sim.controllers.provisioner import Provisioner
+from mooring.sim.world import World
+
+DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+STORAGE = "storage.k8s.io/v1"
+
+
+class VolumeController:
+    """Listens to a world and keeps its claims and volumes together."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._provisioner = Provisioner(world)
+        self._unbound: dict[str, None] = {}  # keys of claims that any new volume or class may help
+        self._takers: dict[str, Callable[[str], None]] = {
+            kinds.CLAIM: self._claim,
+            kinds.PERSISTENT_VOLUME: self._volume,
+            kinds.STORAGE_CLASS: self._class,
+        }
+        world.subscribe(self._hear)
+
+    def _hear(self, event: Event) -> None:
+        match event:
+            case ObjectAdded(found) | ObjectChanged(found):
+                if found.kind in self._takers:
+                    self._takers[found.kind](found.key)
+            case ObjectDeleted(found):
+                if found.kind == kinds.CLAIM:
+                    self._claim_gone(kinds.read_claim(found))
+            case _:
+                pass
+
+    # what is there now; more may have changed since the event
+
+    def _objects(self, kind: str, api_version: str = "v1") -> dict[str, Object]:
+        return self._world.store.of_kind(api_version, kind)
+
+    def _volumes_of_class(self, name: str) -> list[Volume]:
+        found = map(kinds.read_volume, self._objects(kinds.PERSISTENT_VOLUME).values())
+        return [volume for volume in found if volume.class_name == name]
+
+    def _class_of(self, claim: Claim) -> StorageClass | None:
+        found = self._objects(kinds.STORAGE_CLASS, STORAGE).get(claim.class_name)
+        return None if found is None else kinds.read_storage_class(found)
+
+    # taking charge
+
+    def _class(self, key: str) -> None:
+        found = self._objects(kinds.STORAGE_CLASS, STORAGE).get(key)
+        if found is None:
+            return
+        if "volumeBindingMode" not in found.data:
+            self._world.patch(kinds.STORAGE_CLASS, key, {"volumeBindingMode": "Immediate"})
+        self._retry()
+
+    def _volume(self, key: str) -> None:
+        found = self._objects(kinds.PERSISTENT_VOLUME).get(key)
+        if found is None:
+            return
+        volume = kinds.read_volume(found)
+        if not volume.phase:
+            self._world.patch(kinds.PERSISTENT_VOLUME, key, {"status": {"phase": "Available"}})
+        elif volume.claim is not None:
+            self._claim(volume.claim.key)
+        else:
+            self._retry()
+
+    def _retry(self) -> None:
+        for key in list(self._unbound):
+            self._claim(key)
+
+    def _claim(self, key: str) -> None:
+        found = self._objects(kinds.CLAIM).get(key)
+        if found is None:
+            return
+        claim = kinds.read_claim(found)
+        if claim.bound:
+            self._unbound.pop(key, None)
+            return
+        self._unbound[key] = None
+        if not claim.class_name and self._give_class(claim):
+            return
+        volume = self._volume_for(claim)
+        if volume is not None:
+            self._bind(claim, volume)
+        else:
+            self._provision(claim)
+
+    def _give_class(self, claim: Claim) -> bool:
+        """A claim that leaves its class open gets the default one; "" asks for none."""
+        spec = claim.object.data.get("spec") or {}
+        if spec.get("storageClassName") is not None or claim.volume_name:
+            return False
+        for name, found in self._objects(kinds.STORAGE_CLASS, STORAGE).items():
+            if found.metadata.annotations.get(DEFAULT_CLASS) == "true":
+                self._world.patch(kinds.CLAIM, claim.key, {"spec": {"storageClassName": name}})
+                return True
+        return False
+
+    def _volume_for(self, claim: Claim) -> Volume | None:
+        if claim.volume_name:
+            found = self._objects(kinds.PERSISTENT_VOLUME).get(claim.volume_name)
+            volume = kinds.read_volume(found) if found is not None else None
+            usable = volume is not None and (volume.claim is None or volume.is_for(claim))
+            return volume if usable else None
+        offered = offer(claim, self._volumes_of_class(claim.class_name))
+        storage_class = self._class_of(claim)
+        if storage_class is not None and storage_class.binding_mode == WAIT_FOR_FIRST_CONSUMER:
+            return offered.own
+        return offered.pick_anywhere()
+
+    def _bind(self, claim: Claim, volume: Volume) -> None:
+        mine: dict[str, Any] = {"spec": {"claimRef": reference_to(claim)}, "status": {"phase": "Bound"}}
+        if volume.claim is None:
+            mine["metadata"] = {"annotations": {kinds.BOUND_BY_CONTROLLER: "yes"}}
+        spec = volume.object.data.get("spec") or {}
+        status = {key: spec[key] for key in ("capacity", "accessModes") if key in spec}
+        marks = {kinds.BIND_COMPLETED: "yes", kinds.BOUND_BY_CONTROLLER: "yes"}
+        if claim.volume_name:
+            del marks[kinds.BOUND_BY_CONTROLLER]  # somebody else has chosen the volume
+        theirs = {
+            "metadata": {"annotations": marks},
+            "spec": {"volumeName": volume.name},
+            "status": {**status, "phase": "Bound"},
+        }
+        self._unbound.pop(claim.key, None)
+        self._world.patch(kinds.PERSISTENT_VOLUME, volume.name, mine)
+        self._world.patch(kinds.CLAIM, claim.key, theirs)
+
+    def _provision(self, claim: Claim) -> None:
+        found = self._class_of(claim)
+        if found is None or found.provisioner in ("", NO_PROVISIONER) or claim.volume_name:
+            return
+        if found.binding_mode == WAIT_FOR_FIRST_CONSUMER and claim.selected_node is None:
+            return
+        made = self._provisioner.make(claim, found)
+        if made is not None:
+            self._bind(claim, kinds.read_volume(made))
+
+    def _claim_gone(self, claim: Claim) -> None:
+        """A volume goes with its claim, or is kept as it is for somebody to look after."""
+        self._unbound.pop(claim.key, None)
+        found = self._objects(kinds.PERSISTENT_VOLUME).get(claim.volume_name)
+        if found is None or not kinds.read_volume(found).is_for(claim):
+            return
+        if (found.data.get("spec") or {}).get("persistentVolumeReclaimPolicy") == "Delete":
+            self._provisioner.reclaim(found)
+            self._world.delete_object(kinds.PERSISTENT_VOLUME, found.key)
+        else:
+            self._world.patch(kinds.PERSISTENT_VOLUME, found.key, {"status": {"phase": "Released"}})
