@@ -23,6 +23,7 @@ from mooring.engine.kept.evaluation import KeptEvaluation
 from mooring.engine.kept.store import KeptEvaluations
 from mooring.engine.nominated import AmongNominated
 from mooring.engine.nominator import Nominator
+from mooring.engine.sampling import Sampling
 from mooring.engine.ties import Ties
 from mooring.engine.verdicts import Verdicts
 from mooring.errors import PluginFailed
@@ -57,6 +58,7 @@ class Placer:
         self._view = view
         self._nominator = nominator
         self._ties = Ties(cluster, view, rng)
+        self._sampling = Sampling(cluster.nodes)
         self.kept = KeptEvaluations(cluster, view)
         self.full = FullEvaluation(cluster, view)
         self.verdicts = Verdicts(cluster, self.full)
@@ -107,6 +109,9 @@ class Placer:
         ok = self.full.feasible(pod_class, cycle, pod, self._mask(rows), session)
         if self._nominator:
             ok[list(self._among_nominated.statuses(pod_class, cycle, pod, rows))] = False
+        wanted = self._sampling.wanted(pod_class.profile.plan, rows)
+        if wanted is not None:
+            ok = self._mask(self._sampling.first(set(np.flatnonzero(ok).tolist()), rows, wanted))
         return self._best_scored(pod_class, cycle, pod, ok, session)
 
     # kept evaluation
@@ -128,6 +133,9 @@ class Placer:
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, kept: KeptEvaluation, rows: Rows | None
     ) -> Choice | None:
         buckets = kept.buckets
+        wanted = self._sampling.wanted(pod_class.profile.plan, rows)
+        if wanted is not None:
+            rows = self._sampling.first({row for row, _ in buckets.totals()}, rows, wanted)
         if rows is None:
             _, tied = buckets.best()
             if not tied:

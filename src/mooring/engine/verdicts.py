@@ -98,4 +98,5 @@ class Verdicts:
 def _keeps_filters(pod_class: PodClass) -> bool:
     """Whether a node's status can change only with its row."""
     plugins = [form.plugin for form in pod_class.filters]
-    return pod_class.keeps and all(type(plugin).version is Plugin.version for plugin in plugins)
+    alone = all(plugin.scope.kept and type(plugin).version is Plugin.version for plugin in plugins)
+    return pod_class.keeps and alone

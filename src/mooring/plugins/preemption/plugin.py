@@ -18,8 +18,9 @@ from mooring.plugins.preemption.budgets import KIND, Budgets
 from mooring.plugins.preemption.choice import Candidate
 from mooring.plugins.preemption.coverage import Coverage
 from mooring.plugins.preemption.dry_run import DryRun
-from mooring.plugins.preemption.search import NOT_HELPFUL, Ahead, Search
+from mooring.plugins.preemption.search import NOT_HELPFUL, Search
 from mooring.plugins.preemption.slots import PodSlots
+from mooring.plugins.preemption.sweep import Ahead
 
 PREFIX = "preemption: {}"
 NEVER = "not eligible due to preemptionPolicy=Never."

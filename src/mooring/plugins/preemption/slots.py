@@ -148,14 +148,11 @@ class PodSlots:
         self._filled[rows] = True
 
     def _widen(self, width: int) -> None:
-        before = self._priority.shape[1]
-        arrays = self._count, self._priority, self._start_us, self._charge, self._labels, self._filled
-        self._make(len(self._filled), width)
-        self._count, self._filled = arrays[0], arrays[5]
-        for new, old in zip(
-            (self._priority, self._start_us, self._charge, self._labels), arrays[1:5], strict=True
-        ):
-            new[:, :before] = old
+        more = ((0, 0), (0, width - self._priority.shape[1]))
+        self._priority = np.pad(self._priority, more, constant_values=EMPTY_PRIORITY)
+        self._start_us = np.pad(self._start_us, more)
+        self._charge = np.pad(self._charge, more)
+        self._labels = np.pad(self._labels, more)
 
     def _charge_ids(self, placed: list[Placed]) -> list[int]:
         known = self._charges

@@ -46,7 +46,7 @@ class Sweep:
         self._slots = slots.gather(rows, labelled=bool(coverage))
         self._coverage = coverage
         self._lower: Bools = self._slots.priority < pod.priority
-        self.has_victims: Bools = self._lower.any(axis=0)
+        self.has_victims: Bools = np.asarray(self._lower.any(axis=0))
         self._names = [name for name, _ in amounts]
         self._rooms = [self._room(slots, name, amount) for name, amount in amounts]
         gone = self._lower.sum(axis=0)
@@ -130,4 +130,4 @@ class Outcome:
 
 def _least(indexes: Rows, values: Ints) -> Rows:
     """Those of the least value, in their order."""
-    return indexes[values == values.min()]
+    return np.asarray(indexes[values == values.min()])

@@ -1,4 +1,4 @@
-"""What a pod's spec says of its volumes, worked out once and kept on the spec like all that derives from it."""
+"""What a pod's spec says of its volumes, worked out once and kept on the spec as other derived values are."""
 
 from __future__ import annotations
 

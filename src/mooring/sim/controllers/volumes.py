@@ -6,7 +6,7 @@ or when it has made one the claim's own. All other claims get the smallest volum
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from mooring.engine.events import Event, ObjectAdded, ObjectChanged, ObjectDeleted
@@ -29,7 +29,9 @@ class VolumeController:
     def __init__(self, world: World) -> None:
         self._world = world
         self._provisioner = Provisioner(world)
-        self._unbound: dict[str, None] = {}  # keys of claims that any new volume or class may help
+        self._unbound: dict[str, Claim] = {}  # by key, in the order they came
+        self._own: dict[str, str] = {}  # keys of claims to the volumes that say they are theirs
+        self._free: dict[str, dict[str, None]] = {}  # classes to the names of volumes that are nobody's
         self._takers: dict[str, Callable[[str], None]] = {
             kinds.CLAIM: self._claim,
             kinds.PERSISTENT_VOLUME: self._volume,
@@ -53,9 +55,9 @@ class VolumeController:
     def _objects(self, kind: str, api_version: str = "v1") -> dict[str, Object]:
         return self._world.store.of_kind(api_version, kind)
 
-    def _volumes_of_class(self, name: str) -> list[Volume]:
-        found = map(kinds.read_volume, self._objects(kinds.PERSISTENT_VOLUME).values())
-        return [volume for volume in found if volume.class_name == name]
+    def _volumes(self, names: Iterable[str]) -> list[Volume]:
+        known = self._objects(kinds.PERSISTENT_VOLUME)
+        return [kinds.read_volume(known[name]) for name in names if name in known]
 
     def _class_of(self, claim: Claim) -> StorageClass | None:
         found = self._objects(kinds.STORAGE_CLASS, STORAGE).get(claim.class_name)
@@ -69,23 +71,32 @@ class VolumeController:
             return
         if "volumeBindingMode" not in found.data:
             self._world.patch(kinds.STORAGE_CLASS, key, {"volumeBindingMode": "Immediate"})
-        self._retry()
+        for claim in list(self._unbound.values()):
+            self._claim(claim.key)
 
     def _volume(self, key: str) -> None:
         found = self._objects(kinds.PERSISTENT_VOLUME).get(key)
         if found is None:
             return
         volume = kinds.read_volume(found)
+        free = self._free.setdefault(volume.class_name, {})
+        free.pop(key, None)
         if not volume.phase:
             self._world.patch(kinds.PERSISTENT_VOLUME, key, {"status": {"phase": "Available"}})
         elif volume.claim is not None:
+            self._own[volume.claim.key] = key
             self._claim(volume.claim.key)
         else:
-            self._retry()
+            free[key] = None
+            self._offer(volume)
 
-    def _retry(self) -> None:
-        for key in list(self._unbound):
-            self._claim(key)
+    def _offer(self, volume: Volume) -> None:
+        """A volume that is nobody's may be what a claim waits for, by its class or by its name."""
+        for claim in list(self._unbound.values()):
+            if claim.volume_name == volume.name or (
+                claim.class_name == volume.class_name and not self._waits(claim)
+            ):
+                self._claim(claim.key)
 
     def _claim(self, key: str) -> None:
         found = self._objects(kinds.CLAIM).get(key)
@@ -95,7 +106,7 @@ class VolumeController:
         if claim.bound:
             self._unbound.pop(key, None)
             return
-        self._unbound[key] = None
+        self._unbound[key] = claim
         if not claim.class_name and self._give_class(claim):
             return
         volume = self._volume_for(claim)
@@ -121,11 +132,14 @@ class VolumeController:
             volume = kinds.read_volume(found) if found is not None else None
             usable = volume is not None and (volume.claim is None or volume.is_for(claim))
             return volume if usable else None
-        offered = offer(claim, self._volumes_of_class(claim.class_name))
-        storage_class = self._class_of(claim)
-        if storage_class is not None and storage_class.binding_mode == WAIT_FOR_FIRST_CONSUMER:
-            return offered.own
-        return offered.pick_anywhere()
+        own = [self._own[claim.key]] if claim.key in self._own else []
+        free = () if self._waits(claim) else self._free.get(claim.class_name, ())
+        return offer(claim, self._volumes((*own, *free))).pick_anywhere()
+
+    def _waits(self, claim: Claim) -> bool:
+        """The claim is bound only when a pod needs it."""
+        found = self._class_of(claim)
+        return found is not None and found.binding_mode == WAIT_FOR_FIRST_CONSUMER
 
     def _bind(self, claim: Claim, volume: Volume) -> None:
         mine: dict[str, Any] = {"spec": {"claimRef": reference_to(claim)}, "status": {"phase": "Bound"}}
@@ -149,7 +163,7 @@ class VolumeController:
         found = self._class_of(claim)
         if found is None or found.provisioner in ("", NO_PROVISIONER) or claim.volume_name:
             return
-        if found.binding_mode == WAIT_FOR_FIRST_CONSUMER and claim.selected_node is None:
+        if self._waits(claim) and claim.selected_node is None:
             return
         made = self._provisioner.make(claim, found)
         if made is not None:
@@ -158,6 +172,7 @@ class VolumeController:
     def _claim_gone(self, claim: Claim) -> None:
         """A volume goes with its claim, or is kept as it is for somebody to look after."""
         self._unbound.pop(claim.key, None)
+        self._own.pop(claim.key, None)
         found = self._objects(kinds.PERSISTENT_VOLUME).get(claim.volume_name)
         if found is None or not kinds.read_volume(found).is_for(claim):
             return
