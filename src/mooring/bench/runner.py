@@ -21,6 +21,7 @@ from mooring.model.objects import Pod
 from mooring.plugins.catalogue import plans_with
 
 WARM_UP_PODS = 100
+ARRIVE_TOGETHER = 20  # pods that are in the queue at a time
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -49,13 +50,14 @@ def run_case(case: Case, nodes: int, pods: int, progress: Progress | None = None
     cycles: list[float] = []
     bound = 0
     wall, cpu = perf_counter(), process_time()
-    for number, pod in enumerate(wanted):
-        if case.churn is not None:
-            case.churn(engine, number)
-        engine.handle(PodAdded(pod), 0.0)
+    for start in range(0, pods, ARRIVE_TOGETHER):
+        for number in range(start, min(start + ARRIVE_TOGETHER, pods)):
+            if case.churn is not None:
+                case.churn(engine, number)
+            engine.handle(PodAdded(wanted[number]), 0.0)
         bound += _drain(engine, cycles)
-        if progress is not None and number % 1000 == 0:
-            progress(number, pods)
+        if progress is not None:
+            progress(start, pods)
     wall, cpu = perf_counter() - wall, process_time() - cpu
     gc.unfreeze()
     cycles.sort()

@@ -10,6 +10,7 @@ from collections.abc import Hashable
 
 import msgspec
 
+from mooring.cluster.interning import Interner
 from mooring.cluster.labelsets import LabelSets
 from mooring.framework import answers
 from mooring.framework.forms import Filter, Scorer
@@ -65,7 +66,8 @@ class ProfileClasses:
         self._by_spec = [p for p in plugins if getattr(type(p).sign, "reads_spec_only", False)]
         self._by_pod = [p for p in plugins if p not in self._by_spec]
         self._whole_pod = any(form.hides_identity for form in _forms(profile))
-        self._spec_signs: dict[int, tuple[PodSpec, Signs]] = {}
+        self._spec_signs: dict[int, tuple[PodSpec, Signs, int]] = {}
+        self._sign_ids: Interner[Signs] = Interner()  # quicker to compare than what they stand for
         self._classes: dict[Hashable, PodClass] = {}
         self._made = 0
 
@@ -74,13 +76,14 @@ class ProfileClasses:
         known = self._spec_signs.get(id(spec))
         if known is None:
             self._forget()
-            known = self._spec_signs[id(spec)] = (spec, self._signs(self._by_spec, pod))
-        signs = known[1]
+            signs = self._signs(self._by_spec, pod)
+            known = self._spec_signs[id(spec)] = (spec, signs, self._sign_ids.id(signs))
+        _, signs, sign_id = known
         more = self._signs(self._by_pod, pod) if self._by_pod else ()
         labels = self._labelsets.intern(pod.metadata.namespace, pod.metadata.labels)
         if UNSIGNABLE in signs or UNSIGNABLE in more:
             return self._make(signs, more, labels.matches, shared=False)
-        key: Hashable = (signs, more, labels.matches)
+        key: Hashable = (sign_id, more, labels.matches)
         if self._whole_pod:
             annotations = tuple(sorted(pod.metadata.annotations.items()))
             key = (key, id(spec), labels.id, annotations)
@@ -102,6 +105,7 @@ class ProfileClasses:
         if len(self._spec_signs) > FORGET_ABOVE or len(self._classes) > FORGET_ABOVE:
             self._spec_signs.clear()
             self._classes.clear()
+            self._sign_ids = Interner()
 
 
 def _forms(profile: Profile) -> list[Filter | Scorer]:
@@ -110,8 +114,11 @@ def _forms(profile: Profile) -> list[Filter | Scorer]:
 
 def _sign(plugin: Plugin, pod: Pod) -> Hashable:
     """What goes into the class for a plugin. Answers that are not kept need no more than an interest."""
-    sign: Hashable = answers.call(plugin.name, "sign", plugin.sign, pod)
-    answers.call(plugin.name, "sign", hash, sign)
+    try:
+        sign = plugin.sign(pod)
+        hash(sign)
+    except Exception as error:
+        raise answers.raised(plugin.name, "sign", error) from error
     if sign is None or plugin.scope is not Scope.CLUSTER:
         return sign
     return WHOLE_POD

@@ -41,6 +41,7 @@ class InterPodAffinity(DomainPlugin):
         self._known: dict[Hashable, tuple[Pod, Terms]] = {}
         self._matching: dict[Hashable, tuple[Carried, ...]] = {}
         self._matching_version: Hashable = None
+        self._namespaces = handle.lister("Namespace")
         self._namespaces_seen = -1
         self._asks_namespaces = False
         self._carried: dict[Any, RowCounts] = handle.counts.carrier(self.name, self._carries)
@@ -158,13 +159,13 @@ class InterPodAffinity(DomainPlugin):
     # namespaces
 
     def _namespace_labels(self, name: str) -> Mapping[str, str]:
-        found = self.handle.lister("Namespace").get(name)
+        found = self._namespaces.get(name)
         labels = found.metadata.labels if found else {}
         return {NAME_LABEL: name, **labels}
 
     def _follow_namespaces(self) -> None:
         """Counts anew when namespaces changed and some term selects by their labels."""
-        version = self.handle.lister("Namespace").version
+        version = self._namespaces.version
         if version == self._namespaces_seen:
             return
         seen_before, self._namespaces_seen = self._namespaces_seen >= 0, version

@@ -65,7 +65,8 @@ class PodTopologySpread(DomainPlugin):
         self._system = args.defaulting_type == "System"
         self._defaults = SYSTEM_DEFAULTS if self._system else args.default_constraints
         self._known: dict[Hashable, tuple[Pod, tuple[Constraint, ...]]] = {}
-        self._versions: list[int] = []
+        self._listers = [handle.lister(kind) for kind in LISTED]
+        self._version = -1
 
     def sign(self, pod: Pod) -> Hashable:
         constraints = self._constraints(pod)
@@ -113,12 +114,14 @@ class PodTopologySpread(DomainPlugin):
         """A pod's own constraints or the defaults, remembered until a Service or a workload changes."""
         if not pod.spec.topology_spread_constraints and not self._defaults:
             return ()
-        versions = [self.handle.lister(kind).version for kind in LISTED]
-        if versions != self._versions or len(self._known) > REMEMBERED:
-            self._versions = versions
+        services, replica_sets, controllers, stateful_sets = self._listers
+        version = services.version + replica_sets.version + controllers.version + stateful_sets.version
+        if version != self._version or len(self._known) > REMEMBERED:
+            self._version = version
             self._known.clear()
-        owners = tuple((o.kind, o.name) for o in pod.metadata.owner_references if o.controller)
-        key = (id(pod.spec), pod.namespace, owners, tuple(pod.labels.items()))
+        meta = pod.metadata
+        owners = [(o.kind, o.name) for o in meta.owner_references if o.controller]
+        key = (id(pod.spec), meta.namespace, *owners, *meta.labels.items())
         known = self._known.get(key)
         if known is None or known[0].spec is not pod.spec:
             known = self._known[key] = (pod, self._worked_out(pod))
