@@ -53,8 +53,8 @@ def test_reads(text: str | float, value: Fraction | int) -> None:
 @pytest.mark.parametrize(
     "nonsense",
     [
-        "", " ", ".", "+", "-", "Ki", "m", "1.2.3", "12 apples", "1e", "1e+", "1Kii", "1K", "1ki", "1mi", "1i",
-        "1GB", "0x10", "1_000", "1,5", "1 Gi", "--1", "1+1", "1e3Ki", "1e1.5", "nan", "inf", "NaN", "١",
+        "", " ", ".", "+", "-", "Ki", "m", "1.2.3", "12 apples", "1e", "1e+", "1Kii", "1K", "1ki", "1mi",
+        "1i", "1GB", "0x10", "1_000", "1,5", "1 Gi", "--1", "1+1", "1e3Ki", "1e1.5", "nan", "inf", "NaN", "١",
         float("nan"), float("inf"), float("-inf"), True, False, None, [], {},
     ],
     ids=repr,

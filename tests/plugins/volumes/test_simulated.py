@@ -74,7 +74,7 @@ def test_the_example() -> None:
     assert "4 node(s) didn't find available persistent volumes to bind" in message
 
 
-def test_a_stateful_set_goes_where_its_volumes_can_be_made_and_comes_back_to_them(run: Run) -> None:
+def test_a_stateful_set_goes_where_its_volumes_can_be_made(run: Run) -> None:
     topology = "allowedTopologies: [{matchLabelExpressions: [{key: kubernetes.io/hostname, values: [b-2]}]}]"
     result = run(
         WAITS + topology,
@@ -91,7 +91,10 @@ def test_a_stateful_set_goes_where_its_volumes_can_be_made_and_comes_back_to_the
               terminationGracePeriodSeconds: 0
           volumeClaimTemplates:
             - metadata: {name: data}
-              spec: {storageClassName: disk, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+              spec:
+                storageClassName: disk
+                accessModes: [ReadWriteOnce]
+                resources: {requests: {storage: 1Gi}}
         """,
     )
     assert result.placements == {f"default/db-{index}": "b-2" for index in range(3)}
