@@ -21,8 +21,7 @@ def test_a_good_configuration_has_no_mistakes(mooring: Run, tmp_path: Path) -> N
 def test_every_mistake_of_a_file_is_reported_at_once(mooring: Run, tmp_path: Path) -> None:
     file = tmp_path / "scheduler.yaml"
     file.write_text(
-        HEAD
-        + "parallelism: 0\nprofiles:\n- plugins: {filter: {enabled: [{name: NodeResorcesFit}]}}\n"
+        HEAD + "parallelism: 0\nprofiles:\n- plugins: {filter: {enabled: [{name: NodeResorcesFit}]}}\n"
     )
     ran = mooring("check", file)
     assert ran.code == 1

@@ -36,8 +36,8 @@ def test_json_has_the_public_shape(mooring: Run, manifests: Path) -> None:
     assert set(data["placements"].values()) <= {"a", "b"}
     assert data["pending"] == {
         "default/huge": {
-            "message": "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: "
-            "2 Preemption is not helpful for scheduling.",
+            "message": "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, "
+            "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
             "plugins": ["NodeResourcesFit"],
             "nominated": None,
         }

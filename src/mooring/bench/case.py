@@ -13,7 +13,7 @@ import msgspec
 
 from mooring.engine.engine import Engine
 from mooring.framework.plugin import Plugin
-from mooring.model.objects import Node, ObjectMeta, Pod, PodSpec
+from mooring.model.objects import Node, Object, ObjectMeta, Pod, PodSpec
 
 SCHEDULER = "default-scheduler"
 NODE_RESOURCES = {"cpu": "4", "memory": "32Gi", "pods": "110"}
@@ -36,6 +36,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     first_pods: int = 1000
     pods: int = 10_000
     policies: tuple[type[Plugin], ...] = ()
+    objects: tuple[Object, ...] = ()  # of other kinds, there from the start
     churn: Churn | None = None
 
 

@@ -14,9 +14,9 @@ from time import perf_counter, process_time
 import msgspec
 
 from mooring.bench.case import Case
-from mooring.engine.decisions import Bind, Decision
+from mooring.engine.decisions import Bind, Decision, Evict
 from mooring.engine.engine import Engine
-from mooring.engine.events import Bound, NodeAdded, PodAdded, PodDeleted
+from mooring.engine.events import Bound, NodeAdded, ObjectAdded, PodAdded, PodDeleted
 from mooring.model.objects import Pod
 from mooring.plugins.catalogue import plans_with
 
@@ -79,6 +79,8 @@ def _prepared(case: Case, nodes: int) -> Engine:
     engine = Engine(plans, registry)
     for number in range(nodes):
         engine.handle(NodeAdded(case.make_node(number)), 0.0)
+    for found in case.objects:
+        engine.handle(ObjectAdded(found), 0.0)
     if case.make_first_pods is not None:
         count = case.first_pods * nodes // case.nodes if case.nodes > 1 else case.first_pods
         _schedule_all(engine, list(case.make_first_pods(count, nodes)))
@@ -86,19 +88,23 @@ def _prepared(case: Case, nodes: int) -> Engine:
 
 
 def _warm_up(engine: Engine, pods: list[Pod]) -> None:
-    """Places pods like the measured ones, and takes them away again."""
-    _schedule_all(engine, pods)
+    """Places pods like the measured ones, and takes them away again. Those evicted for them come back."""
+    evicted = _schedule_all(engine, pods)
     for pod in pods:
         engine.handle(PodDeleted(pod), 0.0)
+    for evict in evicted:
+        engine.handle(PodAdded(evict.pod.on_node(evict.node)), 0.0)
 
 
-def _schedule_all(engine: Engine, pods: list[Pod]) -> None:
+def _schedule_all(engine: Engine, pods: list[Pod]) -> list[Evict]:
+    evicted: list[Evict] = []
     for pod in pods:
         engine.handle(PodAdded(pod), 0.0)
-    _drain(engine, [])
+    _drain(engine, [], evicted)
+    return evicted
 
 
-def _drain(engine: Engine, cycles: list[float]) -> int:
+def _drain(engine: Engine, cycles: list[float], evicted: list[Evict] | None = None) -> int:
     """Schedules until no pod is ready; returns how many were bound."""
     bound = 0
     while True:
@@ -107,15 +113,20 @@ def _drain(engine: Engine, cycles: list[float]) -> int:
         if decisions is None:
             return bound
         cycles.append(perf_counter() - start)
-        bound += _confirm(engine, decisions)
+        bound += _confirm(engine, decisions, evicted)
 
 
-def _confirm(engine: Engine, decisions: list[Decision]) -> int:
+def _confirm(engine: Engine, decisions: list[Decision], evicted: list[Evict] | None) -> int:
+    """Binds are confirmed, evicted pods go at once."""
     bound = 0
     for decision in decisions:
         if type(decision) is Bind:
             engine.handle(Bound(decision.pod, decision.node), 0.0)
             bound += 1
+        elif type(decision) is Evict:
+            engine.handle(PodDeleted(decision.pod), 0.0)
+            if evicted is not None:
+                evicted.append(decision)
     return bound
 
 
