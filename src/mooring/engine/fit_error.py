@@ -32,9 +32,12 @@ class NodeStatuses(Mapping[str, Status]):
 
     def resolvable(self) -> list[str]:
         """Nodes on which evicting pods may help."""
-        by_row, absent = self._by_row, self.absent
-        rows = self._nodes.rows.items()
-        return [name for name, row in rows if by_row.get(row, absent).code is Code.UNSCHEDULABLE]
+        return [self._nodes.object_at(row).name for row in self.resolvable_rows()]
+
+    def resolvable_rows(self) -> list[int]:
+        """Their rows, in the order they joined."""
+        by_row, absent, helps = self._by_row, self.absent, Code.UNSCHEDULABLE
+        return [row for row in self._nodes.rows.values() if by_row.get(row, absent).code is helps]
 
 
 class FitError(msgspec.Struct, frozen=True):

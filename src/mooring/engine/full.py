@@ -75,9 +75,9 @@ class FullEvaluation:
         for form in _filters(pod_class, cycle):
             shown = form.shown(pod)
             passed = form.many(cycle, shown, form.columns(nodes, self._view), left, nodes)
-            for row in np.flatnonzero(left & ~passed).tolist():
-                status = form.one(cycle, shown, form.view(nodes, self._view.view(row)), nodes, self._view)
-                found[row] = status if status is not None else unschedulable().by(form.name)
+            rejected = np.flatnonzero(left & ~passed)
+            statuses = form.statuses(cycle, shown, rejected, nodes, self._view)
+            found.update(zip(rejected.tolist(), statuses, strict=True))
             left = passed
         return found
 

@@ -50,6 +50,9 @@ class Statuses(Protocol):
     def resolvable(self) -> list[str]:
         """Nodes on which evicting pods may help, in the order they joined."""
 
+    def resolvable_rows(self) -> list[int]:
+        """Their rows."""
+
 
 class PostFilterResult(msgspec.Struct, frozen=True):
     """A node to nominate for the pod ("" clears the nomination), and the pods to evict for it.

@@ -7,7 +7,7 @@ for one, a vector form is called with one row. What comes back is checked on the
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,19 @@ class Filter(Form):
             ok.append(answer is None or answers.status(name, "filter", answer, FILTER_CODES) is None)
         passed[indexes] = ok
         return passed
+
+    def statuses(
+        self, cycle: Cycle, pod: Any, rows: Rows, table: NodeTable, cluster: ClusterView
+    ) -> Sequence[Status]:
+        """The status of each of these rows, which it rejects. A plugin may have a vector form of this
+        as well, `statuses_of`: whole clusters reject at times."""
+        if (many := getattr(self.plugin, "statuses_of", None)) is not None and len(rows):
+            columns = self.columns(table, cluster, rows)
+            statuses: Sequence[Status] = answers.call(self.name, "filter", many, cycle, pod, columns)
+            return statuses
+        nodes = (self.view(table, cluster.view(row)) for row in rows.tolist())
+        found = (self.one(cycle, pod, node, table, cluster) for node in nodes)
+        return [status if status is not None else unschedulable().by(self.name) for status in found]
 
     def _asked(self, cycle: Cycle, pod: Any, columns: StaticColumns) -> Mask:
         answer = answers.call(self.name, "filter", self.many_method, cycle, pod, columns)

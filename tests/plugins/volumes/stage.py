@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.cluster.columns import NodeColumns
 from mooring.config.feature_gates import FeatureGates
 from mooring.engine.objects import Objects, ObjectsOfKind
 from mooring.framework.cycle import Cycle
@@ -53,7 +54,13 @@ class Stage(stage.Stage):
         before = plugin.pre_filter(cycle, pod)
         if isinstance(before, Status):
             return {"*": before}
-        return {node.name: plugin.filter(cycle, pod, node) for node in self.view.nodes}
+        found = {node.name: plugin.filter(cycle, pod, node) for node in self.view.nodes}
+        if hasattr(plugin, "filter_nodes"):
+            ok = plugin.filter_nodes(cycle, pod, NodeColumns(self.cluster.nodes, self.view.view))
+            assert {n.name: bool(ok[n.row]) for n in self.view.nodes} == {
+                k: v is None for k, v in found.items()
+            }
+        return found
 
     def reasons(self, plugin: Any, pod: Pod, cycle: Cycle | None = None) -> dict[str, str]:
         """The code and reasons of every node; "" for one that passes."""

@@ -163,7 +163,8 @@ def chosen(wanted: Pod, *found: Object) -> dict[str, str]:
     stage = Stage([node("n1")], *found)
     plugin, cycle = stage.make(VolumeBinding), Cycle("test", 0.0)
     assert stage.reasons(plugin, wanted, cycle) == {"n1": ""}
-    return {claim.name: volume.name for claim, volume in cycle.read("VolumeBinding").choices["n1"].bindings}
+    choice, _ = cycle.read("VolumeBinding").choose(stage.view.node("n1"))
+    return {claim.name: volume.name for claim, volume in choice.bindings}
 
 
 def test_the_smallest_volume_that_will_do() -> None:
@@ -255,7 +256,7 @@ def test_the_smaller_claim_is_bound_and_the_other_made() -> None:
     stage = Stage([node("n1")], pvc("c"), pvc("d", "20Gi"), MAKES, pv("v"))
     plugin, cycle = stage.make(VolumeBinding), Cycle("test", 0.0)
     assert stage.reasons(plugin, pod("d", "c"), cycle) == {"n1": ""}
-    choice = cycle.read("VolumeBinding").choices["n1"]
+    choice, _ = cycle.read("VolumeBinding").choose(stage.view.node("n1"))
     assert [(claim.name, volume.name) for claim, volume in choice.bindings] == [("c", "v")]
     assert [making.claim.name for making in choice.provisions] == ["d"]
 

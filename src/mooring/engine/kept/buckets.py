@@ -120,7 +120,9 @@ class Buckets:
     @contextmanager
     def without(self, rows: Iterable[int]) -> Iterator[None]:
         """As if some rows were not feasible, for as long as it lasts."""
-        hidden = [(row, group.raws, self.base_of[row]) for row in rows if (group := self.group_of[row])]
+        known = len(self.group_of)  # a row that was never feasible may lie beyond
+        feasible = [(row, group) for row in rows if row < known and (group := self.group_of[row]) is not None]
+        hidden = [(row, group.raws, self.base_of[row]) for row, group in feasible]
         for row, _, _ in hidden:
             self.remove(row)
         try:

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from functools import lru_cache
 
 import msgspec
+import numpy as np
 
 from mooring.cluster.columns import Bools, NodeColumns
 from mooring.cluster.nodes import Column, Ints, NodeTable
@@ -79,6 +80,23 @@ class NodeResourcesFit(Plugin):
         for name, amount in self._needs(pod.spec):
             fits &= nodes.free(name) >= amount
         return fits
+
+    def statuses_of(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> list[Status]:
+        """What `filter` says of nodes it rejects: worked out once per combination of reasons."""
+        short = np.where(nodes.pod_count >= nodes.max_pods, 1, 0)
+        hopeless = np.zeros(len(nodes), np.bool_)
+        names = [TOO_MANY_PODS]
+        for number, (name, amount) in enumerate(self._needs(pod.spec), start=1):
+            lacks = amount > nodes.free(name)
+            short += lacks * (1 << number)
+            hopeless |= lacks & (amount > nodes.allocatable(name))
+            names.append(name)
+        combinations, which = np.unique(2 * short + hopeless, return_inverse=True)
+        statuses = [
+            _status(tuple(n for i, n in enumerate(names) if bits >> (i + 1) & 1), bool(bits & 1))
+            for bits in combinations.tolist()
+        ]
+        return [statuses[number] for number in which.tolist()]
 
     @nothing_to_do
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: object) -> None:

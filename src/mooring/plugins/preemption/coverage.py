@@ -16,12 +16,10 @@ class Coverage:
 
     def __init__(self, budgets: Sequence[Budget], slots: PodSlots) -> None:
         self.budgets = budgets
+        self.keys = tuple(sorted({r.key for budget in budgets for r in budget.requirements}))
         self._slots = slots
         self._generation = slots.generation
         self._covers: list[Bools] = [np.zeros(0, np.bool_) for _ in budgets]
-
-    def __bool__(self) -> bool:
-        return bool(self.budgets)
 
     def violating(self, labels: Small, lower: Bools, rows: Rows) -> Bools | None:
         """The pods (slots x rows) whose eviction, after that of the more important ones among `lower`,

@@ -93,11 +93,10 @@ class DefaultPreemption(Plugin):
         )
 
     def _search(self, cycle: Cycle, pod: Pod, statuses: Statuses) -> Search:
-        nodes, coverage = self._slots.nodes, self._covered()
+        coverage = self._covered()
         dry_run = DryRun(self.handle, cycle, pod, coverage.budgets)
         search = Search(self._slots, pod, dry_run, coverage, self._ahead(pod), statuses)
-        known = nodes.rows
-        rows = np.array([known[name] for name in statuses.resolvable()], np.intp)
+        rows = np.array(statuses.resolvable_rows(), np.intp)
         if not len(rows):
             return search
         demand = self.handle.demand(cycle, pod)

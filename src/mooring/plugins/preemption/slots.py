@@ -49,12 +49,12 @@ class PodSlots:
         self.nodes = nodes
         self._pods = pods
         self._position = -1
-        self._labelled = False
+        self._keys: tuple[str, ...] = ()  # labels budgets look at
         self._forget()
 
-    def gather(self, rows: Rows, *, labelled: bool) -> Slots:
-        """These rows as they are now; `labelled`: also which labels the pods have."""
-        self._follow(labelled=labelled)
+    def gather(self, rows: Rows, keys: tuple[str, ...]) -> Slots:
+        """These rows as they are now. Pods are told apart by the values of these labels."""
+        self._follow(keys)
         stale = rows[~self._filled[rows]]
         if len(stale):
             self._fill(stale)
@@ -86,7 +86,7 @@ class PodSlots:
 
     @property
     def label_sets(self) -> list[LabelSet]:
-        """Label sets by number; only ever added to, until `generation` moves."""
+        """A pod's labels for each number; only ever added to, until `generation` moves."""
         return self._label_sets
 
     def _forget(self) -> None:
@@ -108,26 +108,26 @@ class PodSlots:
         self._charge: Small = np.zeros((capacity, width), np.int32)
         self._labels: Small = np.zeros((capacity, width), np.int32)
 
-    def _follow(self, *, labelled: bool) -> None:
+    def _follow(self, keys: tuple[str, ...]) -> None:
         """Marks the rows that changed since the last time."""
         journal = self.nodes.journal
         changed = journal.since(self._position) if self._position >= 0 else None
         self._position = journal.position
-        if max(len(self._charges), len(self._label_sets)) > FORGET_ABOVE:
+        if keys != self._keys or max(len(self._charges), len(self._label_sets)) > FORGET_ABOVE:
+            self._keys = keys
             self._forget()
         if len(self._filled) < self.nodes.capacity:
             self._make(self.nodes.capacity, self._priority.shape[1])
-        if changed is None or labelled > self._labelled:
+        if changed is None:
             self._filled[:] = False
         elif changed:
             self._filled[changed] = False
-        self._labelled |= labelled
 
     def _fill(self, rows: Rows) -> None:
-        there = [list(self._pods.on(row).values()) for row in rows.tolist()]
-        placed = [p for pods in there for p in pods if p.hold is not Hold.PROMISED]
-        held = [sum(p.hold is not Hold.PROMISED for p in pods) for pods in there]
-        counts = np.array(held, np.int64)
+        on, promised = self._pods.on, Hold.PROMISED
+        there = [[p for p in on(row).values() if p.hold is not promised] for row in rows.tolist()]
+        placed = [p for pods in there for p in pods]
+        counts = np.array(list(map(len, there)), np.int64)
         widest = int(counts.max())
         if widest > self._priority.shape[1]:
             self._widen(max(widest, 2 * self._priority.shape[1]))
@@ -142,7 +142,7 @@ class PodSlots:
         self._priority[at, slot] = priority[order]
         self._start_us[at, slot] = start[order]
         self._charge[at, slot] = np.array(self._charge_ids(placed), np.int32)[order]
-        if self._labelled:
+        if self._keys:
             self._labels[at, slot] = np.array(self._labels_of(placed), np.int32)[order]
         self._count[rows] = counts
         self._filled[rows] = True
@@ -159,13 +159,14 @@ class PodSlots:
         return [known.setdefault(p.charge, len(known)) for p in placed]
 
     def _labels_of(self, placed: list[Placed]) -> list[int]:
-        known, ids = self._label_ids, []
+        known, keys, ids = self._label_ids, self._keys, []
         for each in placed:
             meta = each.pod.metadata
-            key = (meta.namespace, *meta.labels.items())
+            labels = meta.labels
+            key = (meta.namespace, not labels, *map(labels.get, keys))
             number = known.get(key)
             if number is None:
                 number = known[key] = len(self._label_sets)
-                self._label_sets.append(LabelSet(meta.namespace, meta.labels))
+                self._label_sets.append(LabelSet(meta.namespace, labels))
             ids.append(number)
         return ids

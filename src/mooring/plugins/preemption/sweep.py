@@ -43,7 +43,7 @@ class Sweep:
         self._ahead = (
             [(i, ahead[row]) for i, row in enumerate(rows.tolist()) if row in ahead] if ahead else []
         )
-        self._slots = slots.gather(rows, labelled=bool(coverage))
+        self._slots = slots.gather(rows, coverage.keys)
         self._coverage = coverage
         self._lower: Bools = self._slots.priority < pod.priority
         self.has_victims: Bools = np.asarray(self._lower.any(axis=0))

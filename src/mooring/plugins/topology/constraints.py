@@ -81,7 +81,9 @@ def default_selector(pod: Pod, handle: Handle) -> LabelSelector | None:
     expressions: list[LabelSelectorRequirement] = []
     for owner in _owners(pod, handle):
         selector = _selector_of(owner)
-        labels.update(selector.match_labels)
+        for key, value in selector.match_labels.items():
+            if labels.setdefault(key, value) != value:  # both are asked for: nothing is selected
+                expressions.append(LabelSelectorRequirement(key=key, operator="In", values=(value,)))
         expressions.extend(selector.match_expressions)
     if not labels and not expressions:
         return None

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 
 from mooring.cluster.counts import RowCounts
+from mooring.cluster.view import NodeView
 from mooring.framework.cycle import Cycle
 from mooring.framework.domain import DomainPlugin
 from mooring.framework.events import NODE, POD, Action, Hint, Interest
@@ -71,12 +72,21 @@ class InterPodAffinity(DomainPlugin):
             self.handle.unique_label,
             near=self._near(terms),
             apart=[(term.key, self._pods(term)) for term in terms.anti_affinity],
-            kept_away=[
-                (term.key, self._carried[kind, term].on) for kind, term in carried if kind == ANTI_AFFINITY
-            ],
+            kept_away=[(term, self._carried[kind, term].on) for kind, term in carried if kind == ANTI_AFFINITY],
             weighed=self._weighed(terms, carried),
             starts_its_own=all(term.matches_pod(pod) for term in terms.affinity),
         )
+
+    def add_pod(self, cycle: Cycle, pod: Pod, added: Pod, node: NodeView) -> None:
+        """A pod tried on a node may hold a term against the pod that nobody has held so far. As with
+        kube-scheduler it makes no difference to a pod that could be rejected nowhere without it."""
+        state: InterPodState | None = cycle.read(self.state_key(), None)
+        if state is None or not state.rejects:
+            return
+        for term in self._terms(added).anti_affinity:
+            if term.matches_pod(pod) and term not in state.kept_away:
+                held = self._carried[ANTI_AFFINITY, term]
+                state.keep_away(term, held.on, [self.handle.cluster.view(row) for row in held.by_row])
 
     def _near(self, terms: Terms) -> list[Counted]:
         """A pod counts for affinity only if it is meant by every term."""
@@ -186,6 +196,8 @@ class InterPodAffinity(DomainPlugin):
         assert changed is not None
         if changed.uid == pod.uid:
             return Hint.QUEUE
+        if not (changed.spec.node_name or changed.status.nominated_node_name):
+            return Hint.SKIP
         terms = self._terms(pod)
         meant = [side is not None and _all_match(terms.affinity, side) for side in (old, new)]
         if meant[1] and not meant[0]:
@@ -198,16 +210,19 @@ class InterPodAffinity(DomainPlugin):
         return Hint.SKIP
 
     def _node_hint(self, pod: Pod, old: Node | None, new: Node) -> Hint:
-        """A node's topology keys appeared, went, or have other values."""
+        """A node's topology keys appeared, went, or have other values. A new node without the key of
+        an affinity term cannot take the pod; without that of an anti-affinity term it can."""
         terms = self._terms(pod)
-        for term in terms.affinity:
-            now = new.labels.get(term.key)
-            if now is not None and (old is None or old.labels.get(term.key) != now):
-                return Hint.QUEUE
-        for term in terms.anti_affinity:
-            if old is None or old.labels.get(term.key) != new.labels.get(term.key):
-                return Hint.QUEUE
-        return Hint.QUEUE if not terms else Hint.SKIP
+        near = {term.key for term in terms.affinity}
+        apart = {term.key for term in terms.anti_affinity}
+        apart |= {term.key for kind, term in self._carried_against(pod) if kind == ANTI_AFFINITY}
+        if old is None:
+            helps = any(key in new.labels for key in near) if near else True
+        else:
+            before, now = old.labels, new.labels
+            helps = any(key in now and before.get(key) != now[key] for key in near)
+            helps = helps or any(before.get(key) != now.get(key) for key in apart)
+        return Hint.QUEUE if helps else Hint.SKIP
 
 
 def _all_match(terms: tuple[Term, ...], pod: Pod) -> bool:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Self
 
 from mooring.cluster.view import NodeView
 from mooring.framework.domain import DomainState, Key
 from mooring.framework.status import Status, unresolvable, unschedulable
 from mooring.plugins.topology.sums import MISSING, Amount, DomainSums
+from mooring.plugins.topology.terms import Term
 
 NO_AFFINITY = unresolvable("node(s) didn't match pod affinity rules")
 ANTI_AFFINITY = unschedulable("node(s) didn't match pod anti-affinity rules")
 EXISTING_ANTI_AFFINITY = unschedulable("node(s) didn't satisfy existing pods anti-affinity rules")
 
 Counted = tuple[str, Amount]  # a topology key, and what is counted on each row
+Held = tuple[Term, Amount]  # a term of placed pods, and how many on each row hold it
 Weighed = tuple[int, str, Amount]
 
 
@@ -32,20 +34,43 @@ class InterPodState(DomainState):
         *,
         near: Sequence[Counted],
         apart: Sequence[Counted],
-        kept_away: Sequence[Counted],
+        kept_away: Sequence[Held],
         weighed: Sequence[Weighed],
         starts_its_own: bool,
     ) -> None:
         self.filters = bool(near or apart or kept_away)
         self.scores = bool(weighed)
+        self.kept_away = frozenset(term for term, _ in kept_away)
         self._starts_its_own = starts_its_own
+        self._unique = unique
         self._weights = [weight for weight, _, _ in weighed]
-        counted = (*near, *apart, *kept_away, *((key, amount) for _, key, amount in weighed))
-        self._sums = [DomainSums(key, amount, _every_node, unique=unique(key)) for key, amount in counted]
+        held = ((term.key, amount) for term, amount in kept_away)
+        counted = (*near, *apart, *held, *((key, amount) for _, key, amount in weighed))
+        self._sums = [self._sums_over(key, amount) for key, amount in counted]
         self._near = range(len(near))
         self._apart = range(len(near), len(near) + len(apart))
         self._kept_away = range(self._apart.stop, self._apart.stop + len(kept_away))
         self._weighed = range(self._kept_away.stop, len(counted))
+
+    @property
+    def rejects(self) -> bool:
+        """Whether some node may be rejected, as pods are placed now."""
+        held = any(self._sums[index].total for index in self._kept_away)
+        return bool(self._near or self._apart) or held
+
+    def keep_away(self, term: Term, amount: Amount, nodes: Iterable[NodeView]) -> None:
+        """One more term is held against the pod, by pods on these nodes. For copies to try things on:
+        keys given out so far are of no use any more."""
+        sums = self._sums_over(term.key, amount)
+        for node in nodes:
+            sums.update(node.row, node)
+        self._sums.insert(self._kept_away.stop, sums)
+        self._kept_away = range(self._kept_away.start, self._kept_away.stop + 1)
+        self._weighed = range(self._kept_away.stop, len(self._sums))
+        self.kept_away |= {term}
+
+    def _sums_over(self, key: str, amount: Amount) -> DomainSums:
+        return DomainSums(key, amount, _every_node, unique=self._unique(key))
 
     def update(self, row: int, node: NodeView | None) -> Key:
         return tuple(sums.update(row, node) for sums in self._sums)

@@ -147,15 +147,19 @@ class PodTopologySpread(DomainPlugin):
         return [Interest(POD, pods, self._pod_hint), Interest(NODE, nodes, self._node_hint)]
 
     def _pod_hint(self, pod: Pod, old: Pod | None, new: Pod | None) -> Hint:
-        """A pod of the same namespace came, went, or is selected differently now."""
+        """A pod of the same namespace came, went, or is selected differently now; or the pod itself
+        tolerates more, and with that more nodes count."""
         changed = new or old
         assert changed is not None
-        if changed.namespace != pod.namespace:
+        mine = changed.uid == pod.uid
+        placed = changed.spec.node_name or changed.status.nominated_node_name
+        if changed.namespace != pod.namespace or not (mine or placed):
             return Hint.SKIP
         constraints = [c for c in self._constraints(pod) if c.hard]
-        if changed.uid == pod.uid:
-            return Hint.QUEUE
         if old is not None and new is not None:
+            tolerates_more = mine and old.spec.tolerations != new.spec.tolerations
+            if tolerates_more and any(c.honors_taints for c in constraints):
+                return Hint.QUEUE
             moved = any(c.selects(old.labels) != c.selects(new.labels) for c in constraints)
             return Hint.QUEUE if moved else Hint.SKIP
         return Hint.QUEUE if any(c.selects(changed.labels) for c in constraints) else Hint.SKIP
@@ -165,7 +169,7 @@ class PodTopologySpread(DomainPlugin):
         constraints = [c for c in self._constraints(pod) if c.hard]
         has = [node is not None and all(c.key in node.labels for c in constraints) for node in (old, new)]
         if old is not None and new is not None:
-            values = [[node.labels.get(c.key) for c in constraints] for node in (old, new)]
-            same = values[0] == values[1] and old.spec.taints == new.spec.taints
-            return Hint.SKIP if same else Hint.QUEUE
+            moved = any(old.labels.get(c.key) != new.labels.get(c.key) for c in constraints)
+            different = moved or old.spec.taints != new.spec.taints
+            return Hint.QUEUE if has[0] != has[1] or (has[1] and different) else Hint.SKIP
         return Hint.QUEUE if any(has) else Hint.SKIP

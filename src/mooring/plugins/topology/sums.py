@@ -17,7 +17,7 @@ class DomainSums:
     """For each domain of a key: the sum of an amount over the nodes that count.
 
     A node's token stands for its domain. Where every node is a domain of its own, as with host names,
-    the token is the domain's sum itself, so that the many domains of equal sums are alike.
+    the token is the node's amount itself, so that the many domains of equal sums are alike.
     """
 
     def __init__(self, key: str, amount: Amount, counted: Counted, *, unique: bool) -> None:
@@ -45,7 +45,10 @@ class DomainSums:
                 self._rows[row] = new
         if value is None:
             return MISSING
-        return self._sums.get(value, 0) if self._unique else value
+        if not self._unique:
+            return value
+        # Not the domain's sum: another row may still be in the domain, whose leaving is yet to be taken in.
+        return 0 if new is None else new[1]
 
     def of(self, token: object) -> int:
         """The sum of a token's domain."""

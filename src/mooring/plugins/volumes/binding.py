@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+import numpy as np
+
+from mooring.cluster.columns import Bools, NodeColumns
 from mooring.cluster.view import NodeView
 from mooring.framework.cycle import Cycle
 from mooring.framework.events import NODE, Action, Interest
@@ -21,14 +24,15 @@ from mooring.plugins.volumes import kinds
 from mooring.plugins.volumes.assumed import AssumedStorage
 from mooring.plugins.volumes.binding_writes import bind_volumes
 from mooring.plugins.volumes.capacity_score import CapacityScore
-from mooring.plugins.volumes.pod_claims import PodClaims, Unreadable, claims_of
+from mooring.plugins.volumes.pod_claims import Choice, PodClaims, Unreadable, claims_of
 from mooring.plugins.volumes.pod_volumes import volumes_of
 from mooring.plugins.volumes.storage import Storage
 
 STATE = "VolumeBinding"
 GATE = "StorageCapacityScoring"
 NO_API = "there is no API server to bind volumes with"
-NO_CHOICE = 'no pod volumes found for node "{}"'
+NO_CHOICE = 'no pod volumes found for node "{}": {}'
+NO_NODE = 'node "{}" not found'
 SHAPE_WITHOUT_GATE = f"shape needs the feature gate {GATE}"
 
 
@@ -76,22 +80,29 @@ class VolumeBinding(Plugin):
         claims: PodClaims | None = cycle.read(STATE, None)
         return None if claims is None else claims.status(node)
 
+    def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> Bools:
+        claims: PodClaims | None = cycle.read(STATE, None)
+        return np.ones(len(nodes), np.bool_) if claims is None else claims.passing(nodes)
+
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Sequence[NodeView]) -> Status | None:
         claims: PodClaims | None = cycle.read(STATE, None)
         return SKIP if self._score is None or claims is None or claims.all_bound else None
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeView) -> int:
         claims: PodClaims | None = cycle.read(STATE, None)
-        choice = claims.choices.get(node.name) if claims is not None else None
-        return 0 if self._score is None or choice is None else self._score.of(choice, node.labels)
+        if self._score is None or claims is None:
+            return 0
+        return self._score.of(claims.choose(node)[0], node.labels)
 
     def reserve(self, cycle: Cycle, pod: Pod, node_name: str) -> Status | None:
         claims: PodClaims | None = cycle.read(STATE, None)
         if claims is None or claims.all_bound:
             return None
-        claims.chosen = choice = claims.choices.get(node_name)
-        if choice is None:
-            return error(NO_CHOICE.format(node_name))
+        node = self.handle.cluster.node(node_name)
+        choice, why_not = claims.choose(node) if node is not None else (Choice(), NO_NODE.format(node_name))
+        if why_not:
+            return error(NO_CHOICE.format(node_name, why_not))
+        claims.chosen = choice
         for claim, volume in choice.bindings:
             if self._assumed.take(volume, claim):
                 claims.assumed_volumes.append(volume)

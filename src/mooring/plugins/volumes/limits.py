@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 
 import msgspec
+import numpy as np
 
+from mooring.cluster.columns import Bools, NodeColumns
 from mooring.cluster.view import NodeView
 from mooring.framework.cycle import Cycle
 from mooring.framework.events import POD, Action, Hint, Interest
@@ -76,6 +78,20 @@ class NodeVolumeLimits(Plugin):
         limits = csi_node.limits
         over = any(driver in limits and counts[driver] + n > limits[driver] for driver, n in more.items())
         return self.too_many if over else None
+
+    def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> Bools:
+        """Only nodes with a limit of a driver that the pod needs are looked at one by one."""
+        wanted: Wanted = cycle.read(STATE, Wanted())
+        if wanted.rejection is not None:
+            return np.zeros(len(nodes), np.bool_)
+        ok = np.ones(len(nodes), np.bool_)
+        drivers = {volume.driver for volume in wanted.volumes}
+        asked = nodes.alive
+        if not self._drivers_must_be_there:
+            asked = asked & nodes.named(self._storage.nodes_with_limits(drivers))
+        for index in np.flatnonzero(asked).tolist():
+            ok[index] = self.filter(cycle, pod, self.handle.cluster.view(int(nodes.rows[index]))) is None
+        return ok
 
     def events(self) -> tuple[Interest, ...]:
         return (

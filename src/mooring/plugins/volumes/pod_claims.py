@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
+import numpy as np
 
+from mooring.cluster.columns import Bools, StaticColumns
 from mooring.cluster.view import StaticNode
 from mooring.framework.status import Status, unresolvable
 from mooring.model.objects import Pod
@@ -14,6 +16,7 @@ from mooring.plugins.volumes.kinds import WAIT_FOR_FIRST_CONSUMER, Claim, Storag
 from mooring.plugins.volumes.matching import Offer, offer
 from mooring.plugins.volumes.pod_volumes import ClaimUse, not_owner, volumes_of
 from mooring.plugins.volumes.provisioning import Provision, Verdict, provision
+from mooring.plugins.volumes.reach import any_term
 from mooring.plugins.volumes.storage import NO_CLAIM, Storage
 
 LOST = 'persistentvolumeclaim "{}" bound to non-existent persistentvolume "{}"'
@@ -53,7 +56,6 @@ class PodClaims:
     def __init__(self, bound: Iterable[Claim], waiting: Iterable[Unbound], assumed: AssumedStorage) -> None:
         self._volumes = [assumed.volume(claim.volume_name) for claim in bound]
         self._waiting = sorted(waiting, key=lambda each: each.claim.size or 0)
-        self.choices: dict[str, Choice] = {}  # by node that passed
         self.chosen: Choice | None = None  # from reserve on
         self.assumed_volumes: list[Volume] = []
         self.assumed_claims: list[Claim] = []
@@ -63,14 +65,30 @@ class PodClaims:
         return not self._waiting
 
     def status(self, node: StaticNode) -> Status | None:
-        """Whether the node will do; what to do then is kept in `choices`."""
+        """Whether the node will do."""
         first, last = self._bound_reasons(node)
-        choice, between = self._choose(node) if self._waiting else (Choice(), "")
+        between = self.choose(node)[1] if self._waiting else ""
         reasons = [reason for reason in (first, between, last) if reason]
-        if reasons:
-            return unresolvable(*reasons)
-        self.choices[node.name] = choice
-        return None
+        return unresolvable(*reasons) if reasons else None
+
+    def passing(self, nodes: StaticColumns) -> Bools:
+        """The nodes that will do."""
+        ok = np.ones(len(nodes), np.bool_)
+        for volume in self._volumes:
+            ok &= _reachable(volume, nodes) if volume is not None else False
+        for each in self._waiting:
+            selected = each.claim.selected_node
+            can = each.provision.passing(nodes)
+            ok &= can & nodes.named([selected]) if selected is not None else can | _offered(each.offer, nodes)
+        if self._compete:
+            for index in np.flatnonzero(ok & nodes.alive).tolist():
+                ok[index] = not self.choose(nodes.at_row(int(nodes.rows[index])))[1]
+        return ok
+
+    @property
+    def _compete(self) -> bool:
+        """Claims may want the same volume: what each can have does not say what all can have."""
+        return sum(bool(each.offer.free) for each in self._waiting) > 1
 
     def _bound_reasons(self, node: StaticNode) -> tuple[str, str]:
         """What keeps bound claims off the node: the reason that is named first, and the one named last."""
@@ -82,8 +100,8 @@ class PodClaims:
                 return OUT_OF_REACH, ""
         return "", ""
 
-    def _choose(self, node: StaticNode) -> tuple[Choice, str]:
-        """Volumes for the claims that have none: the smaller claims choose first."""
+    def choose(self, node: StaticNode) -> tuple[Choice, str]:
+        """Volumes for the claims that have none, or why there are none. The smaller claims choose first."""
         name, labels = node.name, node.labels
         selected = [each.claim.selected_node for each in self._waiting]
         if any(other is not None and other != name for other in selected):
@@ -104,6 +122,18 @@ class PodClaims:
             if (verdict := making.possible(labels)) is not Verdict.YES:
                 return Choice(), NO_ROOM if verdict is Verdict.FULL else NONE_TO_BIND
         return Choice(tuple(bindings), tuple(to_make)), ""
+
+
+def _reachable(volume: Volume, nodes: StaticColumns) -> Bools:
+    return np.ones(len(nodes), np.bool_) if volume.affinity is None else any_term(volume.affinity, nodes)
+
+
+def _offered(offered: Offer, nodes: StaticColumns) -> Bools:
+    """Nodes at which there is a volume for the claim."""
+    volumes = offered.free if offered.own is None else (offered.own,)
+    if any(volume.affinity is None for volume in volumes):
+        return np.ones(len(nodes), np.bool_)
+    return any_term((term for volume in volumes for term in volume.affinity or ()), nodes)
 
 
 def claims_of(pod: Pod, storage: Storage, assumed: AssumedStorage) -> PodClaims | Status:

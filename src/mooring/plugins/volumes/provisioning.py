@@ -5,8 +5,12 @@ from __future__ import annotations
 from enum import Enum
 
 import msgspec
+import numpy as np
 
+from mooring.cluster.columns import Bools, StaticColumns
+from mooring.model.selectors import NodeTerm
 from mooring.plugins.volumes.kinds import Capacity, Claim, StorageClass
+from mooring.plugins.volumes.reach import any_term
 from mooring.plugins.volumes.storage import Storage
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
@@ -27,20 +31,40 @@ class Provision(msgspec.Struct, frozen=True):
 
     def possible(self, labels: dict[str, str]) -> Verdict:
         """For a node with these labels."""
-        provisioner = self.storage_class.provisioner
-        if not provisioner or provisioner == NO_PROVISIONER or not self.storage_class.reaches(labels):
+        if not self._makes_volumes or not self.storage_class.reaches(labels):
             return Verdict.NO
-        if self.room is None or self.claim.size is None or self.room_at(labels) is not None:
-            return Verdict.YES
-        return Verdict.FULL
+        return Verdict.YES if self._boundless or self.room_at(labels) is not None else Verdict.FULL
+
+    def passing(self, nodes: StaticColumns) -> Bools:
+        """The nodes for which it is possible."""
+        if not self._makes_volumes:
+            return np.zeros(len(nodes), np.bool_)
+        topologies = self.storage_class.topologies
+        ok = any_term(topologies, nodes) if topologies else np.ones(len(nodes), np.bool_)
+        return ok if self._boundless else ok & self._with_room(nodes)
+
+    @property
+    def _makes_volumes(self) -> bool:
+        return self.storage_class.provisioner not in ("", NO_PROVISIONER)
+
+    @property
+    def _boundless(self) -> bool:
+        """Nobody tells how much room there is, or asks."""
+        return self.room is None or self.claim.size is None
+
+    def _with_room(self, nodes: StaticColumns) -> Bools:
+        where = [room.nodes for room in self.room or () if room.nodes is not None and self._fits(room)]
+        if () in where:
+            return np.ones(len(nodes), np.bool_)  # room that every node reaches
+        return any_term(map(NodeTerm, where), nodes)
+
+    def _fits(self, room: Capacity) -> bool:
+        return room.limit is not None and room.limit >= (self.claim.size or 0)
 
     def room_at(self, labels: dict[str, str]) -> Capacity | None:
         """Where the volume fits."""
-        size = self.claim.size or 0
-        for capacity in self.room or ():
-            if capacity.limit is not None and capacity.limit >= size and capacity.reaches(labels):
-                return capacity
-        return None
+        rooms = (room for room in self.room or () if self._fits(room) and room.reaches(labels))
+        return next(rooms, None)
 
 
 def provision(claim: Claim, storage_class: StorageClass, storage: Storage) -> Provision:

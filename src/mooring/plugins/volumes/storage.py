@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from mooring.framework.handle import Handle
+from mooring.model.objects import Object
 from mooring.plugins.volumes import kinds
 from mooring.plugins.volumes.kinds import (
     Attachment,
@@ -28,12 +29,12 @@ T = TypeVar("T")
 class Grouped(Generic[T]):
     """Objects of a kind by something they have in common, grouped anew when any of them changed."""
 
-    def __init__(self, key: Callable[[T], Hashable]) -> None:
+    def __init__(self, key: Callable[[T], str]) -> None:
         self._key = key
         self._version: int | None = None
-        self._groups: dict[Hashable, list[T]] = {}
+        self._groups: dict[str, list[T]] = {}
 
-    def of(self, key: Hashable, version: int, values: Callable[[], Iterable[T]]) -> list[T]:
+    def of(self, key: str, version: int, values: Callable[[], Iterable[T]]) -> list[T]:
         if version != self._version:
             self._groups = {}
             for value in values():
@@ -48,6 +49,8 @@ class Storage:
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
         self._by_class = Grouped[Volume](lambda volume: volume.class_name)
+        self._room_of_class = Grouped[Capacity](lambda capacity: capacity.class_name)
+        self._limited = Grouped[tuple[str, str]](lambda pair: pair[0])
         self._by_node = Grouped[Attachment](lambda attachment: attachment.node)
 
     def claim(self, key: str) -> Claim | None:
@@ -66,22 +69,32 @@ class Storage:
         return self._get(kinds.CSI_DRIVER, name, kinds.read_csi_driver)
 
     def volumes_of_class(self, name: str) -> list[Volume]:
-        version = self._handle.lister(kinds.PERSISTENT_VOLUME).version
-        return self._by_class.of(name, version, lambda: self._all(kinds.PERSISTENT_VOLUME, kinds.read_volume))
+        return self._group(self._by_class, name, kinds.PERSISTENT_VOLUME, kinds.read_volume)
 
     def capacities(self, class_name: str) -> list[Capacity]:
-        found = self._all(kinds.CAPACITY, kinds.read_capacity)
-        return [capacity for capacity in found if capacity.class_name == class_name]
+        return self._group(self._room_of_class, class_name, kinds.CAPACITY, kinds.read_capacity)
+
+    def nodes_with_limits(self, drivers: Iterable[str]) -> Iterator[str]:
+        """Names of the nodes that attach only so many volumes of one of the drivers."""
+        lister = self._handle.lister(kinds.CSI_NODE)
+        for driver in drivers:
+            pairs = self._limited.of(driver, lister.version, lambda: _limits(lister))
+            yield from (name for _, name in pairs)
 
     def attachments(self, node_name: str) -> list[Attachment]:
-        version = self._handle.lister(kinds.ATTACHMENT).version
-        return self._by_node.of(
-            node_name, version, lambda: self._all(kinds.ATTACHMENT, kinds.read_attachment)
-        )
+        return self._group(self._by_node, node_name, kinds.ATTACHMENT, kinds.read_attachment)
 
     def _get(self, kind: str, key: str, read: ReadOnce[T]) -> T | None:
         found = self._handle.lister(kind).get(key)
         return None if found is None else read(found)
 
-    def _all(self, kind: str, read: ReadOnce[T]) -> Iterator[T]:
-        return map(read, self._handle.lister(kind))
+    def _group(self, groups: Grouped[T], name: str, kind: str, read: ReadOnce[T]) -> list[T]:
+        lister = self._handle.lister(kind)
+        return groups.of(name, lister.version, lambda: map(read, lister))
+
+
+def _limits(nodes: Iterable[Object]) -> Iterator[tuple[str, str]]:
+    """Drivers and the names of nodes where they have a limit."""
+    for node in nodes:
+        for driver in kinds.read_csi_node(node).limits:
+            yield driver, node.metadata.name

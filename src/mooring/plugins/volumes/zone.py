@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 
 import msgspec
+import numpy as np
 
+from mooring.cluster.columns import Bools, NodeColumns, StaticColumns
 from mooring.cluster.view import NodeView
 from mooring.framework.cycle import Cycle
 from mooring.framework.events import NODE, Action, Hint, Interest
@@ -43,6 +45,13 @@ class Topology(msgspec.Struct, frozen=True):
         value = labels.get(self.key, labels.get(TODAYS.get(self.key, self.key)))
         return value is not None and value in self.values
 
+    def including(self, nodes: StaticColumns) -> Bools:
+        here = nodes.matching_label(self.key, self.values.__contains__)
+        if self.key not in TODAYS:
+            return here
+        today = nodes.matching_label(TODAYS[self.key], self.values.__contains__)
+        return np.asarray(here | (today & ~nodes.matching_label(self.key, _is_there)))
+
 
 class VolumeZone(Plugin):
     name = "VolumeZone"
@@ -76,6 +85,16 @@ class VolumeZone(Plugin):
         found: tuple[Topology, ...] = cycle.read(STATE, ())
         return None if all(topology.includes(labels) for topology in found) else self.rejection
 
+    def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> Bools:
+        found: tuple[Topology, ...] = cycle.read(STATE, ())
+        ok = np.ones(len(nodes), np.bool_)
+        for topology in found:
+            ok &= topology.including(nodes)
+        placed = np.zeros(len(nodes), np.bool_)
+        for key in LABELS:
+            placed |= nodes.matching_label(key, _is_there)
+        return ok | ~placed
+
     def events(self) -> tuple[Interest, ...]:
         changed = Action.ADD | Action.UPDATE
         return (
@@ -108,6 +127,10 @@ class VolumeZone(Plugin):
         if found.binding_mode is None:
             return unresolvable(NO_BINDING_MODE.format(claim.class_name))
         return None if found.binding_mode == WAIT_FOR_FIRST_CONSUMER else unresolvable(NAMELESS_VOLUME)
+
+
+def _is_there(value: str | None) -> bool:
+    return value is not None
 
 
 def topologies_of(volume: Object) -> Iterator[Topology]:
