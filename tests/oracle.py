@@ -1,8 +1,8 @@
 """The slow, obvious scheduler: what the right answer is, worked out with lists and dicts.
 
-It knows the first plugins of the default profile and nothing of how Mooring goes about it. Given the
-nodes, the pods on them, the nominated pods and one pod to place, it says for each node why the pod
-cannot go there, or what the node is worth.
+It knows the default profile but for volumes and claims, and nothing of how Mooring goes about it. Given
+the nodes, the pods on them, the nominated pods, other objects and one pod to place, it says for each node
+why the pod cannot go there, or what the node is worth.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from math import ceil
 
 from mooring.model.objects import (
     Container,
-    LabelSelectorRequirement,
     Node,
-    NodeSelectorTerm,
+    Object,
     Pod,
     PodSpec,
     Taint,
-    Toleration,
 )
 from mooring.model.quantity import parse_quantity
+from oracle_domains import Scene, affinity_scores, affinity_verdict, spread_scores, spread_verdict
+from oracle_matching import required_terms, term_holds, tolerated, wants
 
 MIB = 2**20
 WEIGHTS = {
@@ -31,6 +31,8 @@ WEIGHTS = {
     "NodeAffinity": 2,
     "NodeResourcesFit": 1,
     "NodeResourcesBalancedAllocation": 1,
+    "PodTopologySpread": 2,
+    "InterPodAffinity": 2,
     "ImageLocality": 1,
 }
 
@@ -85,6 +87,7 @@ def decide(
     placed: Iterable[tuple[Pod, str]],
     nominated: Iterable[tuple[Pod, str]],
     pod: Pod,
+    objects: Iterable[Object] = (),
 ) -> Outcome:
     """What the pod's place may be, and why it is nowhere else."""
     nodes = list(nodes)
@@ -104,13 +107,16 @@ def decide(
         for other, name in nominated
         if other.uid != pod.uid and (other.spec.priority or 0) >= (pod.spec.priority or 0)
     ]
+    scene = Scene(
+        nodes, [(other, home.node) for home in homes.values() for other in home.pods], list(objects)
+    )
     for node in asked:
-        verdict = _verdict_with_nominated(pod, homes[node.name], ahead)
+        verdict = _verdict_with_nominated(pod, homes[node.name], ahead, scene)
         if verdict is not None:
             outcome.rejected[node.name] = verdict
     feasible = [node for node in asked if node.name not in outcome.rejected]
     wanted = [node for node in feasible if node.name == pod.status.nominated_node_name]
-    outcome.totals = _totals(pod, [homes[node.name] for node in wanted or feasible], nodes)
+    outcome.totals = _totals(pod, [homes[node.name] for node in wanted or feasible], scene)
     return outcome
 
 
@@ -132,33 +138,42 @@ class _Home:
 # who may go where
 
 
-def _verdict_with_nominated(pod: Pod, home: _Home, ahead: list[tuple[Pod, str]]) -> Verdict | None:
+def _verdict_with_nominated(
+    pod: Pod, home: _Home, ahead: list[tuple[Pod, str]], scene: Scene
+) -> Verdict | None:
     """First as if those who are promised room were there, then as it is."""
     coming = [other for other, name in ahead if name == home.node.name]
     if coming:
         crowded = _Home(home.node, [*home.pods, *coming])
-        if (verdict := _verdict(pod, crowded)) is not None:
+        crowd = [(other, home.node) for other in coming]
+        if (verdict := _verdict(pod, crowded, scene, crowd)) is not None:
             return verdict
-    return _verdict(pod, home)
+    return _verdict(pod, home, scene, [])
 
 
-def _verdict(pod: Pod, home: _Home) -> Verdict | None:
+def _verdict(pod: Pod, home: _Home, scene: Scene, coming: list[tuple[Pod, Node]]) -> Verdict | None:
     """The first filter the pod does not pass."""
     spec, node = pod.spec, home.node
     cordon = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
-    if node.spec.unschedulable and not _tolerated(cordon, spec.tolerations):
+    if node.spec.unschedulable and not tolerated(cordon, spec.tolerations):
         return Verdict("NodeUnschedulable", ("node(s) were unschedulable",), True)
     if spec.node_name and spec.node_name != node.name:
         return Verdict("NodeName", ("node(s) didn't match the requested node name",), True)
     for taint in node.spec.taints:
-        if taint.effect in ("NoSchedule", "NoExecute") and not _tolerated(taint, spec.tolerations):
+        if taint.effect in ("NoSchedule", "NoExecute") and not tolerated(taint, spec.tolerations):
             return Verdict("TaintToleration", ("node(s) had untolerated taint(s)",), True)
-    if not _wants(spec, node):
+    if not wants(spec, node):
         return Verdict("NodeAffinity", ("node(s) didn't match Pod's node affinity/selector",), True)
     if any(_ports_clash(spec, other.spec) for other in home.pods):
         reason = "node(s) didn't have free ports for the requested pod ports"
         return Verdict("NodePorts", (reason,), False)
-    return _room(pod, home)
+    if (verdict := _room(pod, home)) is not None:
+        return verdict
+    for plugin, judge in (("PodTopologySpread", spread_verdict), ("InterPodAffinity", affinity_verdict)):
+        reason, unresolvable = judge(pod, node, scene, coming)
+        if reason:
+            return Verdict(plugin, (reason,), unresolvable)
+    return None
 
 
 def _room(pod: Pod, home: _Home) -> Verdict | None:
@@ -176,29 +191,9 @@ def _room(pod: Pod, home: _Home) -> Verdict | None:
     return Verdict("NodeResourcesFit", tuple(reasons), hopeless) if reasons else None
 
 
-def _tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    for toleration in tolerations:
-        if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
-            continue
-        if toleration.operator == "Exists":
-            return True
-        if toleration.operator in ("", "Equal") and toleration.value == taint.value:
-            return True
-    return False
-
-
-def _wants(spec: PodSpec, node: Node) -> bool:
-    """The node selector and the required affinity both accept the node."""
-    for key, value in spec.node_selector.items():
-        if node.labels.get(key) != value:
-            return False
-    terms = _required_terms(spec)
-    return terms is None or any(_term_holds(term, node) for term in terms)
-
-
 def pinned_nodes(spec: PodSpec) -> set[str] | None:
     """The names all required terms name by field; None when one of them leaves the name open."""
-    terms = _required_terms(spec)
+    terms = required_terms(spec)
     if not terms:
         return None
     union: set[str] = set()
@@ -208,38 +203,6 @@ def pinned_nodes(spec: PodSpec) -> set[str] | None:
             return None
         union |= set.intersection(*pins)
     return union
-
-
-def _required_terms(spec: PodSpec) -> tuple[NodeSelectorTerm | None, ...] | None:
-    affinity = spec.affinity and spec.affinity.node_affinity
-    required = affinity and affinity.required_during_scheduling_ignored_during_execution
-    return required.node_selector_terms if required else None
-
-
-def _term_holds(term: NodeSelectorTerm | None, node: Node) -> bool:
-    if term is None or not (term.match_expressions or term.match_fields):
-        return False
-    if not all(_holds(r, node.labels) for r in term.match_expressions):
-        return False
-    return all(_holds(r, {"metadata.name": node.name}) for r in term.match_fields)
-
-
-def _holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
-    value, values = labels.get(requirement.key), requirement.values
-    match requirement.operator:
-        case "In":
-            return value in values
-        case "NotIn":
-            return value not in values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt":
-            return value is not None and value.isdigit() and int(value) > int(values[0])
-        case "Lt":
-            return value is not None and value.isdigit() and int(value) < int(values[0])
-    raise AssertionError(requirement)
 
 
 def _ports_clash(one: PodSpec, other: PodSpec) -> bool:
@@ -316,13 +279,16 @@ def _amount(name: str, quantity: object) -> int:
 # what a node is worth
 
 
-def _totals(pod: Pod, feasible: list[_Home], nodes: list[Node]) -> dict[str, int]:
+def _totals(pod: Pod, feasible: list[_Home], scene: Scene) -> dict[str, int]:
+    places = [home.node for home in feasible]
     parts: dict[str, list[int]] = {
         "TaintToleration": _fewest_is_best([_unwelcome(pod, home.node) for home in feasible]),
         "NodeAffinity": _most_is_best([_preference(pod, home.node) for home in feasible]),
         "NodeResourcesFit": [_least_allocated(pod, home) for home in feasible],
         "NodeResourcesBalancedAllocation": [_balanced(pod, home) for home in feasible],
-        "ImageLocality": [_images(pod, home.node, nodes) for home in feasible],
+        "PodTopologySpread": spread_scores(pod, places, scene),
+        "InterPodAffinity": affinity_scores(pod, places, scene),
+        "ImageLocality": [_images(pod, home.node, scene.nodes) for home in feasible],
     }
     return {
         home.node.name: sum(WEIGHTS[plugin] * scores[i] for plugin, scores in parts.items())
@@ -342,13 +308,13 @@ def _fewest_is_best(raw: list[int]) -> list[int]:
 def _unwelcome(pod: Pod, node: Node) -> int:
     advice = [taint for taint in node.spec.taints if taint.effect == "PreferNoSchedule"]
     heard = [t for t in pod.spec.tolerations if t.effect in ("", "PreferNoSchedule")]
-    return sum(not _tolerated(taint, heard) for taint in advice)
+    return sum(not tolerated(taint, heard) for taint in advice)
 
 
 def _preference(pod: Pod, node: Node) -> int:
     affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
     preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
-    return sum(term.weight for term in preferred if _term_holds(term.preference, node))
+    return sum(term.weight for term in preferred if term_holds(term.preference, node))
 
 
 def _least_allocated(pod: Pod, home: _Home) -> int:

@@ -42,7 +42,15 @@ def make_engine(
 ) -> Engine:
     """The engine a configuration asks for."""
     backoff = Backoff(config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds)
-    return Engine(config.profiles, registry, seed=seed, backoff=backoff, gates=gates, keep_scores=keep_scores)
+    return Engine(
+        config.profiles,
+        registry,
+        seed=seed,
+        backoff=backoff,
+        gates=gates,
+        keep_scores=keep_scores,
+        extenders=config.extenders,
+    )
 
 
 def simulate(
@@ -69,4 +77,5 @@ def simulate(
         until=until,
         scores=scores,
         progress=progress,
+        extenders=settings.extenders,
     ).run()

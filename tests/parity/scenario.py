@@ -44,6 +44,7 @@ class Expect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scores: dict[str, dict[str, int]] = {}  # plugin to node to score, before the plugin's weight
     message: str = ""  # why it waits, up to what preemption says
     preemption: str | None = None  # what preemption says; without it: that it helps on no node
+    after: str | None = None  # all that follows the message, when it is not preemption that speaks
     victims: frozenset[str] | None = None  # who has to go for it
     nominated: str | None = None  # the node kept for it
     gated: str = ""  # why it may not enter the queue
@@ -51,14 +52,12 @@ class Expect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     order: tuple[str, ...] = ()  # of the pods that get a place
 
     def whole_message(self, nodes: int) -> str:
-        said = NOT_HELPFUL.format(nodes) if self.preemption is None else self.preemption
-        return f"{self.message} preemption: {said}" if said and self.victims is None else self.message
-
-    def texts(self) -> Iterator[str]:
-        """Everything that is to be said."""
-        yield from (self.message, self.preemption or "", self.gated, self.error)
-        if self.message and self.preemption is None and self.victims is None:
-            yield NOT_HELPFUL
+        """The message with what is said after it. When pods make room nothing is."""
+        after = self.after
+        if after is None and self.victims is None:
+            said = NOT_HELPFUL.format(nodes) if self.preemption is None else self.preemption
+            after = said and f"preemption: {said}"
+        return f"{self.message} {after}" if after else self.message
 
 
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,17 +73,31 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     args: dict[str, Any] = {}  # plugins' arguments, as in pluginConfig
     without: tuple[str, ...] = ()  # default plugins that are disabled
     gates: dict[str, bool] = {}
+    later: tuple[str | dict[str, Any], ...] = ()  # nodes that join after the pod was tried
     pinned: str = ""  # the node a policy gives the pod before it is scheduled
+    whole: bool = False  # with DynamicResources, which has its part in every message
+    differs: str = ""  # where Mooring does something else, what it does and why
+
+    def texts(self) -> Iterator[str]:
+        """Everything that is to be said."""
+        expect = self.expect
+        said = (expect.whole_message(len(self.nodes)) if expect.message else "", expect.gated, expect.error)
+        return filter(None, said)
 
     def node_objects(self) -> list[Node]:
-        return [_node({"name": node} if isinstance(node, str) else node) for node in self.nodes]
+        return list(map(_node, self.nodes))
+
+    def later_nodes(self) -> list[Node]:
+        return list(map(_node, self.later))
 
     def bound_pods(self) -> list[Pod]:
         return [_pod(each, f"bound-{number}") for number, each in enumerate(self.pods, 1)]
 
     def pending_pods(self) -> list[Pod]:
         wanted = self.pending or (self.pod,)
-        return [_pod(each, "pod" if number == 1 else f"pod-{number}") for number, each in enumerate(wanted, 1)]
+        return [
+            _pod(each, "pod" if number == 1 else f"pod-{number}") for number, each in enumerate(wanted, 1)
+        ]
 
     def other_objects(self) -> list[Object]:
         given = [_object(each) for each in self.objects]
@@ -102,7 +115,8 @@ def read_scenarios() -> Iterator[tuple[str, Scenario]]:
                 yield file.stem, scenario
 
 
-def _node(short: dict[str, Any]) -> Node:
+def _node(short: str | dict[str, Any]) -> Node:
+    short = {"name": short} if isinstance(short, str) else short
     data = _headed(short, {**dict.fromkeys(METADATA, "metadata"), **dict.fromkeys(NODE_STATUS, "status")})
     status = {**data.get("status", {})}
     status["allocatable"] = {**ROOM, **status.get("allocatable", {})}

@@ -24,8 +24,8 @@ from parity.scenario import Scenario
 
 START = 1_800_000_000.0  # after everything that the objects of a scenario tell of
 PIN = "test/pinned-to"
-# Its part in a message is the same for every pod without resource claims, so it is left out.
-ALWAYS_WITHOUT = "DynamicResources"
+# Its part in a message is the same for every pod without resource claims: one file has it, the rest not.
+CLAIMS = "DynamicResources"
 
 
 class PinsPods(Plugin):
@@ -51,6 +51,7 @@ class Stage:
 
     def __init__(self, scenario: Scenario, *, kept: bool = True) -> None:
         self.scenario = scenario
+        self.kept = kept
         known = registry(pins=bool(scenario.pinned))
         plans = load_config(_configuration(scenario), "scenario", known).profiles
         self.weights = {use.name: use.weight for use in plans[0].points["score"]}
@@ -117,7 +118,8 @@ def _priorities(objects: list[Object]) -> PriorityClasses:
 
 
 def _configuration(scenario: Scenario) -> str:
-    disabled = [{"name": name} for name in (ALWAYS_WITHOUT, *scenario.without)]
+    without = scenario.without if scenario.whole else (CLAIMS, *scenario.without)
+    disabled = [{"name": name} for name in without]
     profile = {
         "plugins": {"multiPoint": {"disabled": disabled}},
         "pluginConfig": [{"name": name, "args": args} for name, args in scenario.args.items()],

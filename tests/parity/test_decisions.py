@@ -38,9 +38,7 @@ def engine_of(cluster: dict[str, Any], *, kept: bool) -> Engine:
     engine.placer.keep_evaluations = kept
     for service in cluster["Services"] or []:
         meta = msgspec.convert(service["metadata"], ObjectMeta)
-        engine.handle(
-            ObjectAdded(Object(api_version="v1", kind="Service", metadata=meta, data=service)), 0.0
-        )
+        engine.handle(ObjectAdded(Object(api_version="v1", kind="Service", metadata=meta, data=service)), 0.0)
     for node in cluster["Nodes"]:
         engine.handle(NodeAdded(msgspec.convert(_without_nulls(node), Node)), 0.0)
     for pod in cluster["Pods"] or []:

@@ -10,17 +10,24 @@ from collections import Counter
 
 import pytest
 
+from mooring.model.objects import Pod
 from parity.reasons import UNREACHABLE, known_reasons
 from parity.scenario import Scenario, read_scenarios
 from parity.stage import Outcome, Stage, outcome
 
 SCENARIOS = list(read_scenarios())
 MODES = ("afresh", "kept")
+REHEARSALS = 2  # the first pod of a kind leaves nothing behind, the second does
 
 
 def cases() -> list[object]:
     return [
-        pytest.param(scenario, mode == "kept", id=f"{file}-{scenario.name}-{mode}".replace(" ", "_"))
+        pytest.param(
+            scenario,
+            mode == "kept",
+            id=f"{file}-{scenario.name}-{mode}".replace(" ", "_"),
+            marks=[pytest.mark.xfail(reason=scenario.differs, strict=True)] if scenario.differs else [],
+        )
         for file, scenario in SCENARIOS
         for mode in MODES
     ]
@@ -32,20 +39,27 @@ def test_scenario(scenario: Scenario, kept: bool) -> None:
     pods = scenario.pending_pods()
     alone = not (expect.victims is not None or expect.gated or expect.order)
     if kept and alone:
-        stage.rehearse(pods[0])
+        for _ in range(REHEARSALS):
+            stage.rehearse(pods[0])
     pods = [stage.bring(pod) for pod in pods]
     if expect.order:
         assert _order(stage) == expect.order
         return
+    if not expect.gated or expect.victims is not None:
+        found = outcome(stage.schedule())
+        _check_place(stage, found)
+        _check_wait(stage, found)
     if expect.gated:
-        queued = stage.engine.queue.get(pods[0].uid)
-        assert queued is not None
-        assert queued.gating_message == expect.gated
-        assert stage.engine.schedule(0.0) is None
-        return
-    found = outcome(stage.schedule())
-    _check_place(stage, found)
-    _check_wait(stage, found)
+        _check_gate(stage, pods[0])
+
+
+def _check_gate(stage: Stage, pod: Pod) -> None:
+    for node in stage.scenario.later_nodes():
+        stage.world.create_node(node)
+    queued = stage.engine.queue.get(pod.uid)
+    assert queued is not None
+    assert queued.gating_message == stage.scenario.expect.gated
+    assert not stage.schedule()
 
 
 def _order(stage: Stage) -> tuple[str, ...]:
@@ -66,7 +80,9 @@ def _check_place(stage: Stage, found: Outcome) -> None:
     totals = stage.engine.scores[found.bind.pod.key]
     if expect.feasible is not None:
         assert frozenset(totals) == expect.feasible
-    if expect.scores:
+    if expect.scores and stage.kept:
+        assert totals == _totals_afresh(stage.scenario)
+    elif expect.scores:
         _check_scores(stage, found.bind.pod.key)
     if expect.nodes is not None:
         best = max(totals.values())
@@ -83,6 +99,13 @@ def _check_scores(stage: Stage, key: str) -> None:
         weight = stage.weights[plugin]
         given = {each.node: each.parts.get(plugin, 0) // weight for each in story.best}
         assert given == wanted, plugin
+
+
+def _totals_afresh(scenario: Scenario) -> dict[str, int]:
+    stage = Stage(scenario, kept=False)
+    pod = stage.bring(scenario.pending_pods()[0])
+    stage.schedule()
+    return stage.engine.scores[pod.key]
 
 
 def _check_wait(stage: Stage, found: Outcome) -> None:
@@ -120,7 +143,7 @@ def test_there_are_scenarios_enough() -> None:
 def test_every_reason_is_given_somewhere(reason: str) -> None:
     """A reason is a text with places for names; some scenario expects it."""
     pattern = re.compile(".+".join(map(re.escape, re.split(r"\{\w*\}", reason))))
-    texts = [text for _, scenario in SCENARIOS for text in scenario.expect.texts() if text]
+    texts = [text for _, scenario in SCENARIOS if not scenario.differs for text in scenario.texts()]
     assert any(pattern.search(text) for text in texts)
 
 

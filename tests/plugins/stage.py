@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import NodeColumns, StaticColumns
@@ -110,6 +111,11 @@ class Stage:
         assert len(ok) == self.cluster.nodes.high
         found = {n.name: plugin.filter(cycle, pod, self._shown(plugin, n)) for n in self.view.nodes}
         assert {n.name: bool(ok[n.row]) for n in self.view.nodes} == {k: v is None for k, v in found.items()}
+        if hasattr(plugin, "statuses_of"):
+            rejected = [n for n in self.view.nodes if found[n.name] is not None]
+            rows = np.array([n.row for n in rejected], np.intp)
+            columns = NodeColumns(self.cluster.nodes, self.view.view, rows)
+            assert plugin.statuses_of(cycle, pod, columns) == [found[n.name] for n in rejected]
         return found
 
     def scored(self, plugin: Any, pod: Pod) -> dict[str, int]:

@@ -24,8 +24,8 @@ WARM_UP_PODS = 100
 ARRIVE_TOGETHER = 20  # pods that are in the queue at a time
 
 
-class Measured(msgspec.Struct, frozen=True):
-    """One line of the table, and one object of `--json`."""
+class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of the table, and one object of `--json`. What has a default is said by some cases only."""
 
     case: str
     nodes: int
@@ -36,6 +36,8 @@ class Measured(msgspec.Struct, frozen=True):
     p50_us: float
     p99_us: float
     peak_mb: float
+    us_per_pod: float | None = None  # from the queue to the decision, with all waiting
+    extender_share: float | None = None  # of that, the part not spent in the engine
 
 
 Progress = Callable[[int, int], None]

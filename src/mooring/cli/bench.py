@@ -13,13 +13,16 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from mooring.bench import extender
 from mooring.bench.cases import CASES
 from mooring.bench.runner import Measured, run_case
 from mooring.cli.progress import progress_bar
 from mooring.errors import did_you_mean
 
 TABLE_WIDTH = 110  # figures are not cut off, whatever the terminal
+KNOWN = {**{case.name: case.about for case in CASES.values()}, extender.NAME: extender.ABOUT}
 COLUMNS = ("pods/s", "CPU µs/pod", "p50 µs", "p99 µs", "peak MB")
+EXTENDED = ("µs/pod", "extender")  # wall-clock time, and the part of it spent outside the engine
 
 
 @click.command(epilog="Example: mooring bench SchedulingBasic --nodes 5000 --pods 20000")
@@ -36,22 +39,22 @@ def command(cases: Sequence[str], nodes: int | None, pods: int | None, as_json: 
     Without CASE every case runs, each in a process of its own so that memory is its own.
     """
     if as_list:
-        for case in CASES.values():
-            click.echo(f"{case.name:32} {case.about}")
+        for name, about in KNOWN.items():
+            click.echo(f"{name:32} {about}")
         return
-    names = list(cases) or list(CASES)
+    names = list(cases) or list(KNOWN)
     for name in names:
-        if name not in CASES:
-            raise click.UsageError(f'no case named "{name}".{did_you_mean(name, list(CASES))}')
+        if name not in KNOWN:
+            raise click.UsageError(f'no case named "{name}".{did_you_mean(name, list(KNOWN))}')
     with progress_bar() as bar:
         if len(names) == 1:
-            measured = [_here(names[0], nodes, pods, bar)]
+            measured = _here(names[0], nodes, pods, bar)
         else:
             task = bar.add_task("benchmarks", total=len(names))
             measured = []
             for name in names:
                 bar.update(task, description=name)
-                measured.append(_apart(name, nodes, pods))
+                measured.extend(_apart(name, nodes, pods))
                 bar.advance(task)
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(measured)))
@@ -59,30 +62,45 @@ def command(cases: Sequence[str], nodes: int | None, pods: int | None, as_json: 
         Console(width=max(Console().width, TABLE_WIDTH)).print(_table(measured))
 
 
-def _here(name: str, nodes: int | None, pods: int | None, bar: Progress) -> Measured:
+def _here(name: str, nodes: int | None, pods: int | None, bar: Progress) -> list[Measured]:
+    if name == extender.NAME:
+        total = pods or extender.PODS
+        task = bar.add_task(name, total=total)
+        return extender.run_extender(
+            nodes or extender.NODES, total, lambda done, _: bar.update(task, completed=done)
+        )
     case = CASES[name]
     total = pods or case.pods
     task = bar.add_task(name, total=total)
-    return run_case(case, nodes or case.nodes, total, lambda done, _: bar.update(task, completed=done))
+    return [run_case(case, nodes or case.nodes, total, lambda done, _: bar.update(task, completed=done))]
 
 
-def _apart(name: str, nodes: int | None, pods: int | None) -> Measured:
+def _apart(name: str, nodes: int | None, pods: int | None) -> list[Measured]:
     """Runs a case in a fresh process."""
     line = [sys.executable, "-m", "mooring.cli.main", "bench", name, "--json"]
     line += ["--nodes", str(nodes)] if nodes else []
     line += ["--pods", str(pods)] if pods else []
     done = subprocess.run(line, check=True, capture_output=True)
-    return msgspec.json.decode(done.stdout, type=list[Measured])[0]
+    return msgspec.json.decode(done.stdout, type=list[Measured])
 
 
 def _table(measured: Sequence[Measured]) -> Table:
-    table = Table("case", "nodes", "pods", "bound", *COLUMNS, box=box.SIMPLE_HEAD)
+    extended = any(row.extender_share is not None for row in measured)
+    columns = (*COLUMNS, *EXTENDED) if extended else COLUMNS
+    table = Table("case", "nodes", "pods", "bound", *columns, box=box.SIMPLE_HEAD)
     table.columns[0].no_wrap = True
     for column in table.columns[1:]:
         column.justify = "right"
     for row in measured:
         figures = (row.pods_per_s, row.cpu_us_per_pod, row.p50_us, row.p99_us, row.peak_mb)
+        counts = (row.nodes, row.pods, row.bound)
         table.add_row(
-            row.case, f"{row.nodes:,}", f"{row.pods:,}", f"{row.bound:,}", *(f"{f:,.0f}" for f in figures)
+            row.case, *(f"{f:,.0f}" for f in (*counts, *figures)), *(_extended(row) if extended else ())
         )
     return table
+
+
+def _extended(row: Measured) -> tuple[str, str]:
+    if row.us_per_pod is None or row.extender_share is None:
+        return "", ""
+    return f"{row.us_per_pod:,.0f}", f"{row.extender_share:.0%}"

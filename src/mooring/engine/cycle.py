@@ -1,11 +1,12 @@
 """The scheduling cycle of one pod: from the queue to a place, or to the reasons why there is none.
 
-Runs to its end without waiting for anything. Whatever a plugin does wrong ends this one cycle with
-an error that names it.
+Runs to its end without waiting for anything; a pod that extenders have a say about is left to them on
+the way. Whatever a plugin does wrong ends this one cycle with an error that names it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isnan
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from mooring.engine.fit_error import NO_NODES, FitError, one_node, rejected_befo
 from mooring.engine.full import session_of
 from mooring.engine.making_room import make_room
 from mooring.engine.patches import merge_patches
-from mooring.engine.placing import Choice
+from mooring.engine.placing import Choice, Narrowed
 from mooring.engine.pre_filtering import pre_filter, same_pod, transform
 from mooring.engine.queued import QueuedPod
 from mooring.engine.story import NARROWED, Note
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from mooring.engine.engine import Engine
 
 RESERVE_CODES = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
+Step = Callable[[Attempt], None]
 PERMIT_CODES = RESERVE_CODES | {Code.WAIT}
 
 
@@ -59,10 +61,14 @@ class SchedulingCycle:
 
     def run(self, queued: QueuedPod, now: float) -> list[Decision]:
         """One attempt, with everything it decides."""
+        return self.go_on(queued, now, self._search)
+
+    def go_on(self, queued: QueuedPod, now: float, step: Step) -> list[Decision]:
+        """What a step decides about a pod, on the cluster as it is. Whatever ends the cycle is told."""
         profile = self._engine.profiles[queued.pod.spec.scheduler_name]
         attempt = Attempt(queued, profile, Cycle(profile.name, now))
         try:
-            self._place(attempt)
+            self._take_step(attempt, step)
         except Unfit as unfit:
             attempt.decisions.append(self.fail(queued, now, unfit.message, unfit.why, unfit.nominated))
         except NoNodes:
@@ -71,18 +77,18 @@ class SchedulingCycle:
             attempt.decisions.append(self.fail(queued, now, str(failure), None, "", blamed=failure.plugin))
         return attempt.decisions
 
-    def _place(self, attempt: Attempt) -> None:
+    def _take_step(self, attempt: Attempt, step: Step) -> None:
         engine, profile = self._engine, attempt.profile
         if not engine.cluster.nodes.rows:
             raise NoNodes
         if profile.at("before_pre_filter"):
             self._transform(attempt)
         if not profile.at("on_session_open"):
-            self._take(attempt, self._choose(attempt))
+            step(attempt)
             return
         attempt.session = self._open_session(attempt)
         try:
-            self._take(attempt, self._choose(attempt))
+            step(attempt)
         finally:
             self._close_session(attempt)
 
@@ -91,11 +97,26 @@ class SchedulingCycle:
     def _transform(self, attempt: Attempt) -> None:
         changed = transform(attempt.profile, attempt.cycle, attempt.pod)
         if isinstance(changed, Status):
-            self._not_placed(attempt, self._rejected(changed))
+            self.not_placed(attempt, self._rejected(changed))
         else:
             attempt.pod = changed
 
-    def _choose(self, attempt: Attempt) -> Choice:
+    def _search(self, attempt: Attempt) -> None:
+        """Looks for a place and takes it, unless extenders have to be asked first."""
+        engine = self._engine
+        narrowed = self.prepare(attempt)
+        if engine.extenders is not None and engine.extenders.judge(attempt.pod):
+            engine.extenders.begin(attempt, narrowed)
+            return
+        assert attempt.pod_class is not None
+        found = engine.placer.place(attempt.pod_class, attempt.cycle, attempt.pod, narrowed, attempt.session)
+        if isinstance(found, FitError):
+            self.not_placed(attempt, found)
+        assert isinstance(found, Choice)
+        self.take(attempt, found)
+
+    def prepare(self, attempt: Attempt) -> Narrowed | None:
+        """Everything before nodes are asked: the pod's class, pre-filters. Returns the only nodes to ask."""
         engine, cycle, pod = self._engine, attempt.cycle, attempt.pod
         attempt.pod_class = pod_class = engine.classes[attempt.profile.name].of(pod)
         before = pre_filter(pod_class, cycle, pod)
@@ -103,21 +124,17 @@ class SchedulingCycle:
             why = self._rejected(before.rejection)
             if before.plugins:
                 why = msgspec.structs.replace(why, plugins=why.plugins | frozenset(before.plugins))
-            self._not_placed(attempt, why)
+            self.not_placed(attempt, why)
         if before.narrowed is not None:
             cycle.write(NARROWED, before.narrowed)
         if attempt.session is not None:
             self._pre_predicate(attempt, attempt.session)
-        found = engine.placer.place(pod_class, cycle, pod, before.narrowed, attempt.session)
-        if isinstance(found, FitError):
-            self._not_placed(attempt, found)
-        assert isinstance(found, Choice)
-        return found
+        return before.narrowed
 
     def _rejected(self, status: Status) -> FitError:
         return rejected_before(self._engine.cluster.nodes, status)
 
-    def _not_placed(self, attempt: Attempt, why: FitError) -> None:
+    def not_placed(self, attempt: Attempt, why: FitError) -> None:
         """Asks the post-filters for a way out, and ends the cycle."""
         cycle, pod, profile = attempt.cycle, attempt.pod, attempt.profile
         hooks = profile.at("post_filter")
@@ -146,7 +163,7 @@ class SchedulingCycle:
 
     # taking the place
 
-    def _take(self, attempt: Attempt, choice: Choice) -> None:
+    def take(self, attempt: Attempt, choice: Choice) -> None:
         engine, profile, cycle = self._engine, attempt.profile, attempt.cycle
         node_name = engine.cluster.nodes.object_at(choice.row).metadata.name
         if profile.shapes_pods:
@@ -224,7 +241,8 @@ class SchedulingCycle:
         patch = merge_patches(reserved.profile, reserved.cycle, pod, reserved.node_name)
         engine.queue.bound(pod.metadata.uid)
         engine.binding[pod.metadata.uid] = reserved
-        return Bind(reserved.queued.pod, reserved.node_name, reserved.profile, reserved.cycle, patch)
+        bind = Bind(reserved.queued.pod, reserved.node_name, reserved.profile, reserved.cycle, patch)
+        return bind if engine.extenders is None else engine.extenders.binding(bind)
 
     # giving up
 
@@ -290,4 +308,4 @@ class SchedulingCycle:
         answer = answers.call("session", "pre_filter", session.hooks.ask, "pre_predicate", job.tasks[0], job)
         if answer is not None:
             status = answer if isinstance(answer, Status) else unschedulable("rejected by a session")
-            self._not_placed(attempt, self._rejected(status if status.plugin else status.by("session")))
+            self.not_placed(attempt, self._rejected(status if status.plugin else status.by("session")))

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.extender.wire import ExtenderArgs
 from mooring.framework.cycle import Cycle
 from mooring.framework.profile import Profile
 from mooring.model.objects import Pod
@@ -19,6 +20,20 @@ class Bind(msgspec.Struct, frozen=True):
     profile: Profile
     cycle: Cycle
     patch: dict[str, Any] = {}
+    extender: int | None = None  # the number of the one that binds instead of the plugins
+
+
+class Consult(msgspec.Struct, frozen=True):
+    """Ask an extender, given by its number, about the pod. Answered by Consulted with the same `number`.
+
+    The pod waits for the answer without a place; others are decided meanwhile.
+    """
+
+    pod: Pod
+    extender: int
+    verb: str
+    body: ExtenderArgs
+    number: int
 
 
 class Wait(msgspec.Struct, frozen=True):
@@ -62,6 +77,6 @@ class Patch(msgspec.Struct, frozen=True):
     patch: dict[str, Any]
 
 
-Decision = Bind | Wait | Evict | Nominate | Patch
+Decision = Bind | Consult | Wait | Evict | Nominate | Patch
 
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"

@@ -14,11 +14,13 @@ from mooring.cluster.pods import Placed
 from mooring.cluster.view import ClusterView
 from mooring.config.feature_gates import FeatureGates
 from mooring.config.profiles import ProfilePlan
+from mooring.config.scheduler import Extender
 from mooring.engine.backoff import Backoff
 from mooring.engine.classes import ProfileClasses, Specs
 from mooring.engine.cycle import SchedulingCycle
 from mooring.engine.decisions import Decision
-from mooring.engine.events import Event
+from mooring.engine.events import Consulted, Event
+from mooring.engine.extenders import Extenders
 from mooring.engine.fit_error import FitError, one_node
 from mooring.engine.handle import EngineHandle
 from mooring.engine.hints import Hints
@@ -53,6 +55,7 @@ class Engine:
         backoff: Backoff = Backoff(),  # noqa: B008 - frozen
         gates: FeatureGates | None = None,
         keep_scores: bool = False,
+        extenders: Sequence[Extender] = (),
     ) -> None:
         self._gates = gates or FeatureGates()
         self._rng = random.Random(seed)
@@ -65,10 +68,10 @@ class Engine:
         self.profiles = {plan.scheduler_name: self._profile(plan, registry) for plan in plans}
         self.classes = {name: ProfileClasses(p, self.cluster.labelsets) for name, p in self.profiles.items()}
         self.specs = Specs()
+        self.extenders = Extenders(self, extenders) if extenders else None
         first = next(iter(self.profiles.values()))
-        self.queue = SchedulingQueue(
-            sort_key_of(first.queue_sort), self._pre_enqueue, Hints(self.profiles.values()), backoff
-        )
+        hints = Hints(self.profiles.values(), extenders=bool(extenders))
+        self.queue = SchedulingQueue(sort_key_of(first.queue_sort), self._pre_enqueue, hints, backoff)
         self.stories = Stories(self.cluster, self.placer.full)
         self.waiting: dict[str, PermitWait] = {}
         self.binding: dict[str, Reserved] = {}
@@ -76,7 +79,7 @@ class Engine:
         self.session: Session | None = None  # the one that is open
         self.now = 0.0
         self._decided: list[Decision] = []
-        self._cycle = SchedulingCycle(self)
+        self.cycle = SchedulingCycle(self)
         self._ingest = Ingest(self)
         self._next_pod = next((p for profile in self.profiles.values() for p in profile.at("next_pod")), None)
 
@@ -97,7 +100,7 @@ class Engine:
         if queued.pod.terminating or queued.pod.metadata.uid in self.cluster.pods.by_uid:
             self.queue.delete(queued.pod.metadata.uid)
             return self._flush()
-        decisions = self._cycle.run(queued, now)
+        decisions = self.cycle.run(queued, now)
         return decisions + self._flush() if self._decided else decisions
 
     def wake_at(self) -> float | None:
@@ -126,7 +129,7 @@ class Engine:
         if status is None:
             self._bind_or_fail(wait.reserved)
             return
-        self._cycle.give_back(wait.reserved)
+        self.cycle.give_back(wait.reserved)
         if status.code is Code.ERROR:
             self._ingest.place_freed(wait.pod, wait.node_name, self.now)
             self._fail_reserved(wait.reserved, f"waiting on permit for pod: {status.message}", None)
@@ -145,9 +148,14 @@ class Engine:
         reserved = self.binding.pop(uid, None)
         if reserved is None:
             return
-        self._cycle.give_back(reserved)
+        self.cycle.give_back(reserved)
         self._ingest.place_freed(reserved.pod, reserved.node_name, self.now)
         self._fail_reserved(reserved, message, None)
+
+    def consulted(self, event: Consulted) -> None:
+        """An extender has answered, or has not in time."""
+        if self.extenders is not None:
+            self._decided.extend(self.extenders.heard(event, self.now))
 
     def evict_failed(self, uid: str, by: str) -> None:
         """A pod could not be evicted: it stays, and who it was to make room for looks again."""
@@ -171,6 +179,8 @@ class Engine:
         for uid in (*self.waiting, *self.binding):
             placed = self.cluster.pods.by_uid.get(uid)
             assert placed is not None or uid not in self.waiting
+        for uid in self.extenders.consulting if self.extenders is not None else ():
+            assert uid in self.queue.in_flight.pods, uid
         for queued in self.queue:
             uid = queued.pod.metadata.uid
             assert uid not in self.binding, queued
@@ -178,9 +188,9 @@ class Engine:
 
     def _bind_or_fail(self, reserved: Reserved) -> None:
         try:
-            self._decided.append(self._cycle.bind(reserved))
+            self._decided.append(self.cycle.bind(reserved))
         except PluginFailed as failure:
-            self._cycle.give_back(reserved)
+            self.cycle.give_back(reserved)
             self._ingest.place_freed(reserved.pod, reserved.node_name, self.now)
             self._fail_reserved(reserved, str(failure), None)
 
@@ -191,7 +201,7 @@ class Engine:
             self.queue.delete(uid)  # deleted meanwhile: nobody waits for it any more
             return
         queued.pod = fresh
-        self._decided.append(self._cycle.fail(queued, self.now, message, why, ""))
+        self._decided.append(self.cycle.fail(queued, self.now, message, why, ""))
 
     def _next(self) -> QueuedPod | None:
         if self._next_pod is not None:

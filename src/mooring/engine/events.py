@@ -60,6 +60,17 @@ class BindFailed(msgspec.Struct, frozen=True):
     message: str
 
 
+class Consulted(msgspec.Struct, frozen=True):
+    """What came of the `Consult` of that number: the bytes the extender answers, or why there are none."""
+
+    pod: Pod
+    extender: int
+    verb: str
+    number: int
+    answer: bytes = b""
+    error: str = ""
+
+
 class EvictFailed(msgspec.Struct, frozen=True):
     """An `Evict` decision could not be carried out: the pod stays. `by` is who it was to make room for."""
 
@@ -84,6 +95,7 @@ Event = (
     | ObjectDeleted
     | Bound
     | BindFailed
+    | Consulted
     | EvictFailed
     | Tick
 )

@@ -30,6 +30,13 @@ class NodeStatuses(Mapping[str, Status]):
     def __len__(self) -> int:
         return len(self._nodes.rows)
 
+    @property
+    def by_row(self) -> Mapping[int, Status]:
+        return self._by_row
+
+    def replaced(self, by_row: Mapping[int, Status]) -> NodeStatuses:
+        return NodeStatuses(self._nodes, by_row, self.absent)
+
     def resolvable(self) -> list[str]:
         """Nodes on which evicting pods may help."""
         return [self._nodes.object_at(row).name for row in self.resolvable_rows()]
@@ -68,6 +75,22 @@ class FitError(msgspec.Struct, frozen=True):
         elif reasons := sorted(f"{count} {reason}" for reason, count in self.histogram().items()):
             text += f" {', '.join(reasons)}."
         return f"{text} {post_filter}" if post_filter else text
+
+
+def overlaid(why: FitError, by_row: Mapping[int, Status], plugin: str) -> FitError:
+    """The same with other statuses of some nodes, and one more plugin that rejects."""
+    statuses, counts = dict(why.statuses.by_row), Counter(why.counts)
+    for row, status in by_row.items():
+        if (before := statuses.get(row)) is not None:
+            counts[before] -= 1
+        statuses[row] = status
+        counts[status] += 1
+    return msgspec.structs.replace(
+        why,
+        statuses=why.statuses.replaced(statuses),
+        counts=+counts,
+        plugins=why.plugins | {plugin},
+    )
 
 
 def one_node(nodes: NodeTable, node_name: str, status: Status) -> FitError:

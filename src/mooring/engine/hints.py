@@ -12,6 +12,7 @@ from mooring.framework.plugin import Plugin
 from mooring.framework.profile import Profile
 from mooring.model.objects import Pod
 
+EXTENDER = "Extender"  # what extenders reject is rejected by a plugin of this name
 ASKED_AT = ("pre_enqueue", "pre_filter", "filter", "filter_nodes", "reserve", "permit")
 
 
@@ -24,9 +25,10 @@ class Requeue(Enum):
 class Hints:
     """The interests of every plugin, by profile."""
 
-    def __init__(self, profiles: Iterable[Profile]) -> None:
+    def __init__(self, profiles: Iterable[Profile], *, extenders: bool = False) -> None:
+        others = {EXTENDER: EVERYTHING} if extenders else {}
         self._interests = {
-            profile.name: {name: interests_of(plugin) for name, plugin in profile.plugins.items()}
+            profile.name: {name: interests_of(plugin) for name, plugin in profile.plugins.items()} | others
             for profile in profiles
         }
 

@@ -10,6 +10,7 @@ from mooring.engine.changes import event, node_update_events, object_event, pod_
 from mooring.engine.events import (
     BindFailed,
     Bound,
+    Consulted,
     Event,
     EvictFailed,
     NodeAdded,
@@ -51,6 +52,7 @@ class Ingest:
             ObjectDeleted: lambda event, now: self._object_gone(event.object, now),
             Bound: lambda event, now: engine.bound(event.pod.metadata.uid),
             BindFailed: lambda event, now: engine.bind_failed(event.pod.metadata.uid, event.message),
+            Consulted: lambda event, now: engine.consulted(event),
             EvictFailed: lambda event, now: engine.evict_failed(event.pod.metadata.uid, event.by),
             Tick: lambda event, now: self._tick(now),
         }
@@ -78,7 +80,7 @@ class Ingest:
         engine, uid = self._engine, pod.metadata.uid
         self.pending.pop(uid, None)
         engine.nominator.remove(uid)
-        engine.queue.delete(uid)
+        self._leave_queue(uid)
         engine.bound(uid)  # a report of failure that comes after this is wrong: the API server knows
         known = engine.cluster.pods.by_uid.get(uid)
         if known is None:
@@ -127,13 +129,19 @@ class Ingest:
         engine.nominator.remove(uid)
         if wait := engine.waiting.get(uid):
             wait.reject("", "removed")
-        engine.queue.delete(uid)
+        self._leave_queue(uid)
         if uid in engine.cluster.pods.by_uid:
             with engine.cluster.statement() as statement:
                 placed = statement.give_back(uid)
             self.place_freed(placed.pod, placed.node, now)
         elif nominated:
             self.place_freed(pod, nominated, now)
+
+    def _leave_queue(self, uid: str) -> None:
+        """The pod wants no place any more, wherever it waited for one."""
+        self._engine.queue.delete(uid)
+        if self._engine.extenders is not None:
+            self._engine.extenders.forget(uid)
 
     # nodes and other objects
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
 
 import msgspec
 import numpy as np
@@ -79,6 +81,55 @@ class Placer:
         finally:
             self.evaluating = False
 
+    def feasible(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, narrowed: Narrowed | None, session: Session | None
+    ) -> Bools:
+        """Which rows take the pod: as many as are looked for."""
+        with self._asking():
+            rows = None if narrowed is None else self._rows(narrowed.names)
+            return self._feasible(pod_class, cycle, pod, rows, session)
+
+    def own(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, narrowed: Narrowed | None, session: Session | None
+    ) -> int | None:
+        """The node the pod is nominated to, if it takes the pod."""
+        with self._asking():
+            rows = None if narrowed is None else self._rows(narrowed.names)
+            row = self._among_nominated.own_row(pod)
+            fits = row is not None and self._fits_own(pod_class, cycle, pod, row, rows, session)
+            return row if fits else None
+
+    def best_of(
+        self,
+        pod_class: PodClass,
+        cycle: Cycle,
+        pod: Pod,
+        rows: Rows,
+        bonus: Mapping[int, int],
+        session: Session | None,
+    ) -> Choice | None:
+        """The best of the rows that take the pod as things are now; `bonus` adds to their scores."""
+        with self._asking():
+            ok = self.full.feasible(pod_class, cycle, pod, self._mask(rows), session)
+            if self._nominator:
+                ok[list(self._among_nominated.statuses(pod_class, cycle, pod, rows))] = False
+            return self._best_scored(pod_class, cycle, pod, ok, session, bonus)
+
+    def why_not(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, narrowed: Narrowed | None, session: Session | None
+    ) -> FitError:
+        """Which nodes do not take the pod, and why."""
+        with self._asking():
+            return self._why_not(pod_class, cycle, pod, narrowed, session)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        self.evaluating = True
+        try:
+            yield
+        finally:
+            self.evaluating = False
+
     def status(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, row: int, session: Session | None
     ) -> Status | None:
@@ -98,21 +149,38 @@ class Placer:
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None, session: Session | None
     ) -> Choice | None:
         own = self._among_nominated.own_row(pod)
-        allowed = own is not None and (rows is None or own in rows)
-        if own is not None and allowed and self._among_nominated.fits(pod_class, cycle, pod, own, session):
+        if own is not None and self._fits_own(pod_class, cycle, pod, own, rows, session):
             return self._best_scored(pod_class, cycle, pod, self._mask([own]), session)
         if session is None and self.keep_evaluations and self.kept.worth(pod_class):
             try:
                 return self._choose_kept(pod_class, cycle, pod, rows)
             except PluginFailed:
                 pass  # the full evaluation runs plugins exactly as configured, and fails if it must
+        ok = self._feasible(pod_class, cycle, pod, rows, session)
+        return self._best_scored(pod_class, cycle, pod, ok, session)
+
+    def _fits_own(
+        self,
+        pod_class: PodClass,
+        cycle: Cycle,
+        pod: Pod,
+        own: int,
+        rows: Rows | None,
+        session: Session | None,
+    ) -> bool:
+        allowed = rows is None or own in rows
+        return allowed and self._among_nominated.fits(pod_class, cycle, pod, own, session)
+
+    def _feasible(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None, session: Session | None
+    ) -> Bools:
         ok = self.full.feasible(pod_class, cycle, pod, self._mask(rows), session)
         if self._nominator:
             ok[list(self._among_nominated.statuses(pod_class, cycle, pod, rows))] = False
         wanted = self._sampling.wanted(pod_class.profile.plan, rows)
         if wanted is not None:
             ok = self._mask(self._sampling.first(set(np.flatnonzero(ok).tolist()), rows, wanted))
-        return self._best_scored(pod_class, cycle, pod, ok, session)
+        return ok
 
     # kept evaluation
 
@@ -152,7 +220,13 @@ class Placer:
     # full evaluation
 
     def _best_scored(
-        self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools, session: Session | None
+        self,
+        pod_class: PodClass,
+        cycle: Cycle,
+        pod: Pod,
+        ok: Bools,
+        session: Session | None,
+        bonus: Mapping[int, int] = MappingProxyType({}),
     ) -> Choice | None:
         """The best of the feasible nodes. A single one is not scored, unless scores are asked for."""
         feasible = np.flatnonzero(ok)
@@ -164,7 +238,10 @@ class Placer:
         feasible = np.flatnonzero(ok)
         if pod_class.pre_scores:
             self._pre_score(pod_class, cycle, pod, [self._view.view(row) for row in feasible.tolist()])
-        totals = self.full.score(pod_class, cycle, pod, ok, session).totals[feasible]
+        scored = self.full.score(pod_class, cycle, pod, ok, session).totals
+        if bonus:
+            scored[list(bonus)] += np.fromiter(bonus.values(), np.int64, len(bonus))
+        totals = scored[feasible]
         tied = feasible[totals == totals.max()].tolist()
         row = self._ties.pick(pod_class.profile, cycle, pod, [tied])
         pairs = zip(feasible.tolist(), totals.tolist(), strict=True) if self.keep_scores else None

@@ -6,7 +6,7 @@ It may await, so it never decides: whatever goes wrong comes back to the engine 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from mooring.errors import MooringError
@@ -17,15 +17,23 @@ from mooring.framework.profile import Hook, Profile
 from mooring.framework.status import Code, Status
 from mooring.model.objects import Pod
 
+Binder = Callable[[Pod, str], Awaitable[bool]]  # an extender; False leaves the pod to the bind plugins
+
 
 class BindingFailed(MooringError):
     """The pod could not be bound; the message says which plugin says so."""
 
 
 async def run_binding(
-    profile: Profile, cycle: Cycle, pod: Pod, node_name: str, patch: dict[str, Any], api: Api
+    profile: Profile,
+    cycle: Cycle,
+    pod: Pod,
+    node_name: str,
+    patch: dict[str, Any],
+    api: Api,
+    extender: Binder | None = None,
 ) -> None:
-    """Binds a pod for good, or raises BindingFailed."""
+    """Binds a pod for good, or raises BindingFailed. An extender that binds goes before the plugins."""
     for hook in profile.at("pre_bind"):
         status = await _ask(hook, "pre_bind", cycle, pod, node_name)
         if status is not None and status.code is not Code.SKIP:
@@ -35,12 +43,20 @@ async def run_binding(
             await api.patch("Pod", pod.key, patch)
         except Exception as error:
             raise BindingFailed(f"patching the pod before binding: {error}") from error
-    await _bind(profile.at("bind"), cycle, pod, node_name)
+    if extender is None or not await _bound_by(extender, pod, node_name):
+        await _bind(profile.at("bind"), cycle, pod, node_name)
     for hook in profile.at("post_bind"):
         try:
             await _ask(hook, "post_bind", cycle, pod, node_name)
         except BindingFailed:
             continue  # the pod is bound: what goes wrong now is logged and changes nothing
+
+
+async def _bound_by(extender: Binder, pod: Pod, node_name: str) -> bool:
+    try:
+        return await extender(pod, node_name)
+    except MooringError as error:
+        raise BindingFailed(str(error)) from error
 
 
 async def _bind(binders: Iterable[Hook], cycle: Cycle, pod: Pod, node_name: str) -> None:

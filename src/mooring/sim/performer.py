@@ -7,34 +7,46 @@ there is nothing to do, except that a bind must be reported as failed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mooring.engine.decisions import Bind, Decision, Evict, Nominate, Patch, Wait
+from mooring.engine.decisions import Bind, Consult, Decision, Evict, Nominate, Patch, Wait
 from mooring.engine.events import BindFailed, Bound, Event
 from mooring.errors import ApiError, MooringError
-from mooring.framework.binding import run_binding
+from mooring.framework.binding import Binder, run_binding
 from mooring.model.objects import Pod, PodCondition
 from mooring.sim.api import WorldApi, run_to_end
 from mooring.sim.history import History
 from mooring.sim.merging import merged
 from mooring.sim.world import World
 
+if TYPE_CHECKING:
+    from mooring.sim.extending import Extending
+
 
 class Performer:
     """Does what is decided. `tell` takes what the scheduler has to know of it."""
 
-    def __init__(self, world: World, history: History, tell: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        world: World,
+        history: History,
+        tell: Callable[[Event], None],
+        extending: Extending | None = None,
+    ) -> None:
         self.waits: dict[str, Wait] = {}  # uid to the last answer
         self.patches: dict[str, dict[str, Any]] = {}  # pod key to all patches, merged
         self.api = WorldApi(world)
         self._world = world
         self._history = history
         self._tell = tell
+        self._extending = extending
 
     def perform(self, decision: Decision) -> None:
         match decision:
             case Bind():
                 self.perform_bind(decision)
+            case Consult():
+                self.perform_consult(decision)
             case Wait():
                 self.perform_wait(decision)
             case Evict():
@@ -46,9 +58,10 @@ class Performer:
 
     def perform_bind(self, decision: Bind) -> None:
         """Runs the binding cycle: the plugins' pre-bind, one patch, the bind itself, post-bind."""
-        pod, node = decision.pod, decision.node
+        pod, node, patch = decision.pod, decision.node, decision.patch
         try:
-            run_to_end(run_binding(decision.profile, decision.cycle, pod, node, decision.patch, self.api))
+            binder = self._binder(decision)
+            run_to_end(run_binding(decision.profile, decision.cycle, pod, node, patch, self.api, binder))
         except MooringError as error:
             self._tell(BindFailed(pod, node, str(error)))
             return
@@ -56,6 +69,10 @@ class Performer:
         message = f"Successfully assigned {pod.key} to {node}"
         self._world.record("Normal", "Scheduled", "Binding", pod, message)
         self._tell(Bound(pod, node))
+
+    def perform_consult(self, decision: Consult) -> None:
+        assert self._extending is not None, "an engine with extenders needs somebody to ask them"
+        self._tell(self._extending.ask(decision))
 
     def perform_wait(self, decision: Wait) -> None:
         pod = decision.pod
@@ -96,6 +113,11 @@ class Performer:
             return
         if decision.kind == "Pod":
             self._note_patch(decision.key, decision.patch)
+
+    def _binder(self, decision: Bind) -> Binder | None:
+        if decision.extender is None or self._extending is None:
+            return None
+        return self._extending.binder(decision.extender, self.api)
 
     def _is_there(self, pod: Pod) -> bool:
         now = self._world.pods.get(pod.key)

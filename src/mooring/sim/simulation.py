@@ -13,8 +13,9 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from mooring.config.scheduler import Extender
 from mooring.engine.decisions import Bind, Decision, Wait
 from mooring.engine.events import Event, Tick
 from mooring.engine.queued import QueuedPod
@@ -31,6 +32,9 @@ from mooring.sim.manifests import Entry
 from mooring.sim.performer import Performer
 from mooring.sim.result import PendingPod, Result, Summary
 from mooring.sim.world import World
+
+if TYPE_CHECKING:
+    from mooring.sim.extending import Extending
 
 PATIENCE_S = 360.0  # a scheduler looks at forgotten pods after 5 minutes, every 30 seconds
 PERMIT_PATIENCE_S = LONGEST_WAIT_S + PATIENCE_S  # pods at permit give up by then, and others have their turn
@@ -87,13 +91,15 @@ class Simulation:
         until: float | None = None,
         scores: bool = False,
         progress: Progress | None = None,
+        extenders: Sequence[Extender] = (),
     ) -> None:
         self.engine = engine
         self.clock = Clock(start_of(entries))
         self.world = World(self.clock, priorities=priority_classes(entries), source=random.Random(seed))
         self.controllers = Controllers(self.world)
         self.history = History(frozenset(scheduler_names))
-        self.performer = Performer(self.world, self.history, self._tell)
+        self._extending = _extending(extenders)
+        self.performer = Performer(self.world, self.history, self._tell, self._extending)
         engine.attach(self.performer.api)
         self._events: deque[Event] = deque()
         self.world.subscribe(self.history.hear)
@@ -114,6 +120,14 @@ class Simulation:
 
     def run(self) -> Result:
         """Runs to the end, or to `until`."""
+        try:
+            self._run()
+        finally:
+            if self._extending is not None:
+                self._extending.close()
+        return self.result()
+
+    def _run(self) -> None:
         Loader(self.world, self.controllers, self._arrived).plan(self._entries)
         while (moment := self._next_moment()) is not None:
             if self._until is not None and moment > self._until:
@@ -121,7 +135,6 @@ class Simulation:
                 self._stopped = True
                 break
             self._live_through(moment)
-        return self.result()
 
     def result(self) -> Result:
         """How things stand."""
@@ -248,3 +261,11 @@ class Simulation:
         """A pod that a plugin keeps out of the queue."""
         queued = self.engine.queue.get(uid)
         return queued if queued is not None and queued.gating_plugin else None
+
+
+def _extending(extenders: Sequence[Extender]) -> Extending | None:
+    if not extenders:
+        return None
+    from mooring.sim.extending import Extending  # an HTTP client takes long to import
+
+    return Extending(extenders)

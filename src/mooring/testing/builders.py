@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import msgspec
 
 from mooring.model.objects import Node, Pod
+
+Labels = Mapping[str, str] | None  # None selects nothing, no labels select everything
 
 DEFAULT_NODE = {"cpu": "8", "memory": "32Gi", "pods": "110"}
 
@@ -32,6 +35,11 @@ class NodeBuilder:
 
     def label(self, key: str, value: str = "") -> Self:
         self._metadata["labels"][key] = value
+        return self
+
+    def without_label(self, key: str) -> Self:
+        """Takes a label away: the host name too, which every node has to begin with."""
+        self._metadata["labels"].pop(key, None)
         return self
 
     def annotation(self, key: str, value: str = "") -> Self:
@@ -109,6 +117,52 @@ class PodBuilder:
         preferred.append({"weight": weight, "preference": term})
         return self
 
+    def spread(
+        self, key: str, selector: Labels = None, max_skew: int = 1, *, soft: bool = False, **fields: Any
+    ) -> Self:
+        """Spreads evenly over the values of a node label, among the pods the labels select. Further
+        fields of the constraint are written as in manifests: minDomains=3."""
+        constraint = {
+            "topologyKey": key,
+            "maxSkew": max_skew,
+            "whenUnsatisfiable": "ScheduleAnyway" if soft else "DoNotSchedule",
+            "labelSelector": _selector(selector),
+            **fields,
+        }
+        self._spec.setdefault("topologySpreadConstraints", []).append(constraint)
+        return self
+
+    def near(self, key: str, selector: Labels = None, **fields: Any) -> Self:
+        """Goes only where a pod with these labels is, in the same domain of a node label."""
+        return self._pod_term("podAffinity", _term(key, selector, fields))
+
+    def apart(self, key: str, selector: Labels = None, **fields: Any) -> Self:
+        """Goes only where no pod with these labels is, in the same domain of a node label."""
+        return self._pod_term("podAntiAffinity", _term(key, selector, fields))
+
+    def prefers_near(self, key: str, selector: Labels = None, weight: int = 1, **fields: Any) -> Self:
+        return self._pod_term("podAffinity", _term(key, selector, fields), weight)
+
+    def prefers_apart(self, key: str, selector: Labels = None, weight: int = 1, **fields: Any) -> Self:
+        return self._pod_term("podAntiAffinity", _term(key, selector, fields), weight)
+
+    def _pod_term(self, kind: str, term: dict[str, Any], weight: int = 0) -> Self:
+        affinity = self._spec.setdefault("affinity", {}).setdefault(kind, {})
+        point = "preferred" if weight else "required"
+        given = {"weight": weight, "podAffinityTerm": term} if weight else term
+        affinity.setdefault(f"{point}DuringSchedulingIgnoredDuringExecution", []).append(given)
+        return self
+
+    def owned_by(self, kind: str, name: str, api_version: str = "apps/v1") -> Self:
+        """Belongs to a controller: owned_by("ReplicaSet", "web")."""
+        owner = {"apiVersion": api_version, "kind": kind, "name": name, "uid": name, "controller": True}
+        self._metadata.setdefault("ownerReferences", []).append(owner)
+        return self
+
+    def terminating(self) -> Self:
+        self._metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        return self
+
     def host_port(self, port: int, protocol: str = "TCP", host_ip: str = "") -> Self:
         self._container["ports"].append({"hostPort": port, "protocol": protocol, "hostIP": host_ip})
         return self
@@ -138,6 +192,14 @@ class PodBuilder:
     def build(self) -> Pod:
         spec = {**self._spec, "containers": [self._container]}
         return msgspec.convert({"metadata": self._metadata, "spec": spec, "status": self._status}, Pod)
+
+
+def _selector(labels: Labels) -> dict[str, Any] | None:
+    return None if labels is None else {"matchLabels": dict(labels)}
+
+
+def _term(key: str, selector: Labels, fields: dict[str, Any]) -> dict[str, Any]:
+    return {"topologyKey": key, "labelSelector": _selector(selector), **fields}
 
 
 def node(name: str) -> NodeBuilder:

@@ -28,12 +28,12 @@ class Coverage:
         for number, budget in enumerate(self.budgets):
             if budget.allowed >= len(labels):
                 continue
-            covered = self._covered(number)[labels] & lower
+            covered = np.take(self._covered(number), labels) & lower
             if budget.disrupted:
                 self._spare(covered, budget, rows)
             if not covered.any():
                 continue
-            order = np.cumsum(covered, axis=0, dtype=np.int32)
+            order = np.cumsum(covered, axis=0, dtype=np.int16)
             found = covered & (order > budget.allowed)
             beyond = found if beyond is None else beyond | found
         return beyond if beyond is not None and beyond.any() else None

@@ -7,6 +7,7 @@ costs what a few nodes cost. Requests and labels repeat, so slots hold small int
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 
 import msgspec
 import numpy as np
@@ -20,6 +21,7 @@ from mooring.plugins.preemption.importance import importance, started_us
 
 EMPTY_PRIORITY = 2**40  # above any pod's: an empty slot is nobody's victim
 NO_CHARGE = Charge((), 0, 0)
+NO_AMOUNTS: Ints = np.zeros(0, np.int64)
 FORGET_ABOVE = 500_000  # distinct charges or label sets; then all rows are filled anew
 FEWEST_SLOTS = 8
 
@@ -48,6 +50,7 @@ class PodSlots:
     def __init__(self, nodes: NodeTable, pods: PodTable) -> None:
         self.nodes = nodes
         self._pods = pods
+        self.generation = 0
         self._position = -1
         self._keys: tuple[str, ...] = ()  # labels budgets look at
         self._forget()
@@ -78,10 +81,11 @@ class PodSlots:
     def amounts(self, resource: str) -> Ints:
         """What each charge takes of a resource."""
         column = self.nodes.resource(resource)
-        known = self._amounts.get(column)
-        if known is None or len(known) < len(self._charges):
-            found = [dict(charge.columns).get(column, 0) for charge in self._charges]
-            known = self._amounts[column] = np.array(found, np.int64)
+        known = self._amounts.get(column, NO_AMOUNTS)
+        if len(known) < len(self._charges):
+            new = islice(self._charges, len(known), None)
+            more = [dict(charge.columns).get(column, 0) for charge in new]
+            known = self._amounts[column] = np.concatenate([known, np.array(more, np.int64)])
         return known
 
     @property
@@ -91,17 +95,16 @@ class PodSlots:
 
     def _forget(self) -> None:
         """Begins anew with nothing filled."""
-        self.generation = getattr(self, "generation", 0) + 1
+        self.generation += 1
         self._charges: dict[Charge, int] = {NO_CHARGE: 0}
         self._amounts: dict[int, Ints] = {}
         self._label_ids: dict[tuple[object, ...], int] = {}
         self._label_sets = [LabelSet("", {})]
-        self._filled: Bools = np.zeros(0, np.bool_)
         self._make(0, FEWEST_SLOTS)
 
     def _make(self, capacity: int, width: int) -> None:
         """New arrays, of which no row is filled."""
-        self._filled = np.zeros(capacity, np.bool_)
+        self._filled: Bools = np.zeros(capacity, np.bool_)
         self._count: Ints = np.zeros(capacity, np.int64)
         self._priority: Ints = np.full((capacity, width), EMPTY_PRIORITY, np.int64)
         self._start_us: Ints = np.zeros((capacity, width), np.int64)

@@ -90,7 +90,7 @@ class Sweep:
 
     def _room(self, slots: PodSlots, name: str, amount: int) -> Room:
         columns = slots.nodes.resources[slots.nodes.resource(name)]
-        sizes: Ints = slots.amounts(name)[self._slots.charge] * self._lower
+        sizes: Ints = np.take(slots.amounts(name), self._slots.charge) * self._lower
         left: Ints = columns.allocatable.array[self.rows] - columns.requested.array[self.rows] - amount
         left += sizes.sum(axis=0)
         self._take_ahead(left, lambda request: request.amount(name))

@@ -72,7 +72,9 @@ class InterPodAffinity(DomainPlugin):
             self.handle.unique_label,
             near=self._near(terms),
             apart=[(term.key, self._pods(term)) for term in terms.anti_affinity],
-            kept_away=[(term, self._carried[kind, term].on) for kind, term in carried if kind == ANTI_AFFINITY],
+            kept_away=[
+                (term, self._carried[kind, term].on) for kind, term in carried if kind == ANTI_AFFINITY
+            ],
             weighed=self._weighed(terms, carried),
             starts_its_own=all(term.matches_pod(pod) for term in terms.affinity),
         )

@@ -62,6 +62,7 @@ class PodTopologySpread(DomainPlugin):
 
     def __init__(self, args: PodTopologySpreadArgs, handle: Handle) -> None:
         super().__init__(args, handle)
+        self._comparisons = handle.gates.enabled("TaintTolerationComparisonOperators")
         self._system = args.defaulting_type == "System"
         self._defaults = SYSTEM_DEFAULTS if self._system else args.default_constraints
         self._known: dict[Hashable, tuple[Pod, tuple[Constraint, ...]]] = {}
@@ -97,6 +98,7 @@ class PodTopologySpread(DomainPlugin):
             lambda constraint: self._counts(constraint, pod.namespace),
             {c.key: self.handle.unique_label(c.key) for c in constraints},
             needs_all_keys=bool(pod.spec.topology_spread_constraints) or not self._system,
+            comparisons=self._comparisons,
         )
 
     @staticmethod

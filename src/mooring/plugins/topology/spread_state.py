@@ -34,6 +34,7 @@ class SpreadState(DomainState):
         unique: Mapping[str, bool],
         *,
         needs_all_keys: bool,
+        comparisons: bool = False,
     ) -> None:
         self._hard = [c for c in constraints if c.hard]
         self._soft = [c for c in constraints if not c.hard]
@@ -45,11 +46,11 @@ class SpreadState(DomainState):
         soft_keys = [c.key for c in self._soft] if needs_all_keys else []
         self._soft_counts = [counting(c) for c in self._soft]
         self._hard_sums = [
-            DomainSums(c.key, counting(c).on, _counted(pod, c, hard_keys), unique=unique[c.key])
+            DomainSums(c.key, counting(c).on, _counted(pod, c, hard_keys, comparisons), unique=unique[c.key])
             for c in self._hard
         ]
         self._soft_sums = [
-            DomainSums(c.key, counts.on, _counted(pod, c, soft_keys), unique=unique[c.key])
+            DomainSums(c.key, counts.on, _counted(pod, c, soft_keys, comparisons), unique=unique[c.key])
             for c, counts in zip(self._soft, self._soft_counts, strict=True)
         ]
 
@@ -113,8 +114,8 @@ class SpreadState(DomainState):
         return half_away(score)
 
 
-def _counted(pod: Pod, constraint: Constraint, keys: Sequence[str]) -> Counted:
-    """Which nodes take part in a constraint."""
+def _counted(pod: Pod, constraint: Constraint, keys: Sequence[str], comparisons: bool) -> Counted:
+    """Which nodes take part in a constraint. `comparisons` switches Gt and Lt of tolerations on."""
     spec = pod.spec
     selective = constraint.honors_affinity and bool(spec.node_selector or spec.affinity)
 
@@ -124,7 +125,8 @@ def _counted(pod: Pod, constraint: Constraint, keys: Sequence[str]) -> Counted:
             return False
         if selective and not required_node_affinity_matches(spec, node.name, labels):
             return False
-        tainted = constraint.honors_taints and first_untolerated(node.taints, spec.tolerations) is not None
-        return not tainted
+        if not constraint.honors_taints:
+            return True
+        return first_untolerated(node.taints, spec.tolerations, comparison_operators=comparisons) is None
 
     return counted

@@ -1,0 +1,1 @@
+"""HTTP extenders: what is said to them and what they answer (`wire`), who asks them (`client`)."""

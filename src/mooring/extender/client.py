@@ -1,0 +1,84 @@
+"""Asks extenders over HTTP. Every call ends by its extender's timeout, with an answer or an error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+
+from mooring.config.scheduler import Extender
+from mooring.errors import MooringError
+from mooring.extender.tls import tls_context
+from mooring.extender.wire import AnswerError, BindingArgs, Body, check_bound, encode
+from mooring.model.objects import Pod
+
+HEADERS = {"Content-Type": "application/json"}
+REFUSED = "failed {verb} with extender at URL {url}, code {code}"
+TOO_LATE = 'Post "{url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
+UNREACHABLE = 'Post "{url}": {why}'
+
+
+class ExtenderError(MooringError):
+    """An extender gave no answer; the message is kube-scheduler's."""
+
+
+class ExtenderClient:
+    """The extenders of one configuration, by their number in it."""
+
+    def __init__(self, extenders: Sequence[Extender]) -> None:
+        self._extenders = extenders
+        self._tls = [
+            tls_context(extender, f"extenders[{number}]") for number, extender in enumerate(extenders)
+        ]
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def ask(self, number: int, verb: str, body: Body) -> bytes:
+        """The bytes an extender answers with, or ExtenderError."""
+        extender = self._extenders[number]
+        url = f"{extender.url_prefix.rstrip('/')}/{verb}"
+        if self._session is None:
+            self._session = aiohttp.ClientSession()  # only here: it belongs to the loop that runs
+        tls = extender.tls_config
+        try:
+            async with self._session.post(
+                url,
+                data=encode(body),
+                headers=HEADERS,
+                timeout=aiohttp.ClientTimeout(total=extender.http_timeout),
+                ssl=self._tls[number] or True,
+                server_hostname=tls.server_name if tls is not None and tls.server_name else None,
+            ) as response:
+                if response.status != 200:
+                    raise ExtenderError(REFUSED.format(verb=verb, url=url, code=response.status))
+                return await response.read()
+        except TimeoutError:
+            raise ExtenderError(TOO_LATE.format(url=url)) from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise ExtenderError(UNREACHABLE.format(url=url, why=error or type(error).__name__)) from error
+
+    async def bind(self, number: int, pod: Pod, node_name: str) -> bool:
+        """Has an extender bind a pod. False: it failed, and may, so somebody else has to bind it."""
+        extender = self._extenders[number]
+        wanted = BindingArgs(pod.name, pod.namespace, pod.uid, node_name)
+        try:
+            check_bound(await self.ask(number, extender.bind_verb, wanted))
+        except (ExtenderError, AnswerError):
+            if extender.ignorable:
+                return False
+            raise
+        return True
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None

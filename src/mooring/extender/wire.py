@@ -1,0 +1,141 @@
+"""The extender protocol: what goes over the wire, key by key.
+
+The protocol's own keys are capitalised Go names; the Kubernetes objects inside have their usual ones.
+Keys of an answer are read without regard to case, as Go reads them, and unknown ones are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+
+from mooring.errors import MooringError
+from mooring.model.objects import Node, Pod
+
+T = TypeVar("T")
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class AnswerError(MooringError):
+    """An extender's answer says that something went wrong, or cannot be read."""
+
+
+class NodeList(msgspec.Struct, frozen=True):
+    """The API's own list, keys in lower case."""
+
+    items: tuple[Node, ...] = ()
+    metadata: dict[str, Any] = {}
+
+
+class ExtenderArgs(msgspec.Struct, frozen=True, rename="pascal"):
+    """Asks to filter or to prioritize: the nodes by name for who caches them, in full for others."""
+
+    pod: Pod
+    nodes: NodeList | None = None
+    node_names: tuple[str, ...] | None = None
+
+
+class FilterResult(msgspec.Struct, frozen=True):
+    """The nodes that stay, by name, and why others do not."""
+
+    names: tuple[str, ...]
+    failed: dict[str, str] = {}
+    unresolvable: dict[str, str] = {}
+
+
+class HostPriority(msgspec.Struct, frozen=True, rename="pascal"):
+    host: str
+    score: Int64
+
+
+class BindingArgs(msgspec.Struct, frozen=True):
+    """Asks to bind a pod to a node."""
+
+    pod_name: str = msgspec.field(name="PodName")
+    pod_namespace: str = msgspec.field(name="PodNamespace")
+    pod_uid: str = msgspec.field(name="PodUID")
+    node: str = msgspec.field(name="Node")
+
+
+Body = ExtenderArgs | BindingArgs
+
+
+class _Meta(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Named(msgspec.Struct, frozen=True):
+    """All that matters of a node that comes back: the scheduler knows the rest better."""
+
+    metadata: _Meta = _Meta()
+
+
+encode = msgspec.json.Encoder().encode
+
+
+def read_filter(answer: bytes, *, by_name: bool) -> FilterResult:
+    """What a filter leaves. AnswerError carries the extender's own words when it reports an error."""
+    fields = _fields(answer)
+    _check_error(fields)
+    names: tuple[str, ...] = ()
+    if by_name and (found := _read(fields.get("nodenames"), tuple[str, ...] | None)) is not None:
+        names = found
+    elif (listed := _read(fields.get("nodes"), dict[str, Any] | None)) is not None:
+        names = _names_in(listed)
+    reasons = dict[str, str] | None
+    return FilterResult(
+        names,
+        _read(fields.get("failednodes"), reasons) or {},
+        _read(fields.get("failedandunresolvablenodes"), reasons) or {},
+    )
+
+
+def read_priorities(answer: bytes) -> list[HostPriority]:
+    """The scores of nodes, as the extender gives them."""
+    try:
+        return msgspec.json.decode(answer, type=list[HostPriority] | None) or []
+    except msgspec.ValidationError:  # keys in another case, or left out
+        rows = _read(msgspec.Raw(answer), list[dict[str, Any]])
+        lowered = [{key.lower(): value for key, value in row.items()} for row in rows]
+        plain = [{"Host": row.get("host") or "", "Score": row.get("score") or 0} for row in lowered]
+        return _convert(plain, list[HostPriority])
+    except msgspec.DecodeError as error:
+        raise AnswerError(str(error)) from None
+
+
+def check_bound(answer: bytes) -> None:
+    """Raises AnswerError when the extender could not bind the pod."""
+    _check_error(_fields(answer))
+
+
+def _fields(answer: bytes) -> Mapping[str, msgspec.Raw]:
+    found = _read(msgspec.Raw(answer), dict[str, msgspec.Raw] | None) or {}
+    return {key.lower(): value for key, value in found.items()}
+
+
+def _check_error(fields: Mapping[str, msgspec.Raw]) -> None:
+    if what := _read(fields.get("error"), str | None):
+        raise AnswerError(what)
+
+
+def _names_in(listed: dict[str, Any]) -> tuple[str, ...]:
+    items = next((value for key, value in listed.items() if key.lower() == "items"), None)
+    return tuple(node.metadata.name for node in _convert(items or (), tuple[_Named, ...]))
+
+
+def _read(raw: msgspec.Raw | None, kind: Any) -> Any:
+    if raw is None:
+        return None
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.DecodeError as error:
+        raise AnswerError(str(error)) from None
+
+
+def _convert(data: Any, kind: type[T]) -> T:
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise AnswerError(str(error)) from None

@@ -1,0 +1,394 @@
+"""Spreading and affinity between pods: what is kept, what is worked out afresh and `oracle` are one.
+
+Random clusters of zones, racks and hosts, where labels are missing, shared and change hands, while
+pods that look at each other come, go, terminate and are relabelled. Every decision is made three times.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.stage import BUILT_IN, Stage
+from mooring.engine.decisions import Bind, Decision, Wait
+from mooring.engine.events import ObjectChanged, ObjectDeleted
+from mooring.engine.fit_error import FitError
+from mooring.engine.placing import Choice
+from mooring.model.objects import Node, Object, ObjectMeta, Pod, PodStatus
+from mooring.plugins.topology.interpod import InterPodAffinity
+from mooring.plugins.topology.spread import PodTopologySpread
+from mooring.testing import node, pod
+from mooring.testing.builders import PodBuilder
+from oracle import Outcome, decide
+
+SOAK_EXAMPLES = int(os.environ.get("MOORING_SOAK_EXAMPLES", "2000"))
+MOST_STEPS = 24
+HOST, ZONE, RACK = "kubernetes.io/hostname", "topology.kubernetes.io/zone", "rack"
+KEYS = (HOST, ZONE, RACK)
+NAMES = [f"n{i}" for i in range(6)]
+SPACES = ["default", "other", "third"]
+WEB, DB = {"app": "web"}, {"app": "db"}
+EVERYWHERE: dict[str, Any] = {"namespaceSelector": {}}
+TEAM = {"namespaceSelector": {"matchLabels": {"team": "x"}}}
+NOT_TEAM = {
+    "namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["x"]}]}
+}
+SOME = {"labelSelector": {"matchExpressions": [{"key": "app", "operator": "In", "values": ["web", "db"]}]}}
+
+
+def web(made: PodBuilder) -> PodBuilder:
+    return made.label("app", "web")
+
+
+def db(made: PodBuilder) -> PodBuilder:
+    return made.label("app", "db")
+
+
+def v(made: PodBuilder, version: str) -> PodBuilder:
+    return web(made).label("v", version)
+
+
+# Makers of pods: classes that look at each other.
+KINDS: list[Any] = [
+    web,
+    db,
+    lambda p: p,
+    lambda p: web(p).spread(ZONE, WEB),
+    lambda p: web(p).spread(HOST, WEB),
+    lambda p: web(p).spread(ZONE, WEB, 2).spread(HOST, WEB, 1, soft=True),
+    lambda p: web(p).spread(ZONE, WEB, soft=True).spread(HOST, DB, 2, soft=True),
+    lambda p: web(p).spread(RACK, WEB).spread(ZONE, WEB),
+    lambda p: web(p).spread(RACK, WEB, soft=True),
+    lambda p: db(p).spread(ZONE, WEB, 1, minDomains=3),
+    lambda p: db(p).spread(HOST, {}, 1).spread(ZONE, None, soft=True),
+    lambda p: web(p).spread(HOST, WEB, 1, nodeTaintsPolicy="Honor"),
+    lambda p: web(p).tolerates("red").spread(ZONE, WEB, soft=True, nodeTaintsPolicy="Honor"),
+    lambda p: web(p).selects("pool", "x").spread(ZONE, WEB),
+    lambda p: web(p).selects("pool", "x").spread(ZONE, WEB, nodeAffinityPolicy="Ignore"),
+    lambda p: v(p, "1").spread(HOST, WEB, matchLabelKeys=["v"]),
+    lambda p: v(p, "2").spread(HOST, WEB, matchLabelKeys=["v"]),
+    lambda p: web(p).owned_by("ReplicaSet", "rs"),
+    lambda p: web(p).apart(HOST, WEB),
+    lambda p: web(p).apart(ZONE, WEB, **EVERYWHERE),
+    lambda p: db(p).apart(RACK, WEB).prefers_near(ZONE, WEB, 30),
+    lambda p: db(p).near(ZONE, WEB),
+    lambda p: web(p).near(ZONE, WEB),
+    lambda p: web(p).near(RACK, WEB).near(ZONE, **SOME),
+    lambda p: db(p).near(HOST, WEB, namespaces=["other"]),
+    lambda p: web(p).prefers_near(HOST, WEB, 7).prefers_apart(ZONE, DB, 50),
+    lambda p: db(p).prefers_apart(HOST, DB, 100, **TEAM),
+    lambda p: db(p).apart(ZONE, WEB, **NOT_TEAM),
+    lambda p: v(p, "1").apart(HOST, WEB, mismatchLabelKeys=["v"]),
+    lambda p: web(p).spread(ZONE, WEB).apart(HOST, WEB).prefers_near(ZONE, DB, 9),
+]
+# Nodes, key by key: the label is missing, or has one of a few values; "own" is the node's name.
+HOSTS = ["own", "own", "own", "own", "", "same", "n0", "n1"]
+ZONES = ["a", "a", "b", "b", "c", ""]
+RACKS = ["own", "own", "r1", "r2", ""]
+
+
+def below(count: int) -> st.SearchStrategy[int]:
+    return st.integers(0, count - 1)
+
+
+def step(name: str, *numbers: st.SearchStrategy[int]) -> st.SearchStrategy[tuple[str, tuple[int, ...]]]:
+    return st.tuples(st.just(name), st.tuples(*numbers))
+
+
+KIND, SPACE, NAME, ANY = below(len(KINDS)), below(len(SPACES)), below(len(NAMES)), below(50)
+NODE = (NAME, below(len(HOSTS)), below(len(ZONES)), below(len(RACKS)), below(8), below(2))
+STEPS = st.one_of(
+    step("come", KIND, SPACE, below(3), below(4 * len(NAMES))),
+    step("come_many", KIND, SPACE, st.integers(2, 5)),
+    step("come_many", KIND, SPACE, st.integers(2, 5)),
+    step("run", KIND, SPACE, NAME),
+    step("put_node", *NODE),
+    step("put_node", *NODE),
+    step("swap_labels", NAME, NAME, below(len(KEYS))),
+    step("drop_node", NAME, below(2)),
+    step("delete_placed", ANY),
+    step("delete_waiting", ANY),
+    step("terminate", ANY),
+    step("relabel", ANY, below(3)),
+    step("confirm", ANY),
+    step("fail_bind", ANY),
+    step("service", SPACE, below(3)),
+    step("namespace", SPACE, below(3)),
+    step("replica_set", SPACE, below(3)),
+    step("tick", st.integers(1, 400)),
+)
+
+
+def make_node(name: int, host: int, zone: int, rack: int, more: int, _: int) -> Node:
+    made = node(NAMES[name]).without_label(HOST).has(pods=(4, 9)[more % 2])
+    for key, value in ((HOST, HOSTS[host]), (ZONE, ZONES[zone]), (RACK, RACKS[rack])):
+        if value:
+            made.label(key, NAMES[name] if value == "own" else value)
+    if more in (1, 2, 3):
+        made.label("pool", "x")
+    if more in (3, 4):
+        made.taint("red")
+    return made.build() if more != 5 else made.cordoned().build()
+
+
+class World:
+    """What the API server would say, kept apart from what the engine says."""
+
+    def __init__(self) -> None:
+        self.stage = Stage(PodTopologySpread, InterPodAffinity, base=BUILT_IN, keep_scores=True)
+        self.engine = self.stage.engine
+        placer = self.engine.placer
+        placer.kept.worth = lambda pod_class: pod_class.keeps and pod_class.shared
+        self._place = placer.place
+        placer.place = self._place_twice
+        self.nodes: dict[str, Node] = {}
+        self.placed: dict[str, tuple[Pod, str]] = {}
+        self.waiting: dict[str, Pod] = {}
+        self.nominated: dict[str, tuple[Pod, str]] = {}
+        self.objects: dict[tuple[str, str], Object] = {}
+        self.binding: list[Bind] = []
+        self.made = 0
+
+    def _place_twice(self, pod_class: Any, cycle: Any, wanted: Pod, *more: Any) -> Choice | FitError:
+        """Afresh first, then by what is kept, with the same luck; both must say the same."""
+        placer, rng = self.engine.placer, self.engine._rng
+        luck, placer.keep_evaluations = rng.getstate(), False
+        fresh = self._place(pod_class, cycle.clone(), wanted, *more)
+        placer.keep_evaluations = True
+        rng.setstate(luck)
+        kept = self._place(pod_class, cycle, wanted, *more)
+        assert type(fresh) is type(kept)
+        if isinstance(fresh, FitError):
+            assert fresh.message() == kept.message()  # type: ignore[union-attr]
+        else:
+            assert fresh.totals == kept.totals  # type: ignore[union-attr]
+        return kept
+
+    # pods
+
+    def come(self, kind: int, space: int, priority: int, nomination: int) -> None:
+        self._come(kind, space, priority, NAMES[nomination] if nomination < len(NAMES) else "")
+        self.schedule()
+
+    def come_many(self, kind: int, space: int, count: int) -> None:
+        for _ in range(count):
+            self._come(kind, space, 0, "")
+        self.schedule()
+
+    def _come(self, kind: int, space: int, priority: int, nominated: str) -> None:
+        new = self._make(kind, space).priority(priority).nominated_to(nominated).build()
+        self.waiting[new.uid] = new
+        if nominated:
+            self.nominated[new.uid] = (new, nominated)
+        self.stage.add(new)
+
+    def run(self, kind: int, space: int, name: int) -> None:
+        """A pod that somebody else put on a node, known or not."""
+        new = self._make(kind, space).running_on(NAMES[name]).build()
+        self.placed[new.uid] = (new, NAMES[name])
+        self.stage.add(new)
+        self.schedule()
+
+    def _make(self, kind: int, space: int) -> PodBuilder:
+        self.made += 1
+        made: PodBuilder = KINDS[kind](pod(f"p{self.made}", SPACES[space]).requests(cpu="1m"))
+        return made
+
+    def delete_placed(self, index: int) -> None:
+        if self.placed:
+            gone, _ = self.placed.pop(list(self.placed)[index % len(self.placed)])
+            self.stage.delete(gone)
+        self.schedule()
+
+    def delete_waiting(self, index: int) -> None:
+        if self.waiting:
+            gone = self.waiting.pop(list(self.waiting)[index % len(self.waiting)])
+            self.nominated.pop(gone.uid, None)
+            self.stage.delete(gone)
+        self.schedule()
+
+    def terminate(self, index: int) -> None:
+        self._change(index, deletion_timestamp="2026-01-01T00:00:00Z")
+
+    def relabel(self, index: int, labels: int) -> None:
+        self._change(index, labels=({}, WEB, DB)[labels])
+
+    def _change(self, index: int, **metadata: Any) -> None:
+        """The metadata of a pod that the API server shows on its node."""
+        assumed = {bind.pod.uid for bind in self.binding}
+        if settled := [uid for uid in self.placed if uid not in assumed]:
+            old, name = self.placed[settled[index % len(settled)]]
+            meta = msgspec.structs.replace(old.metadata, **metadata)
+            new = msgspec.structs.replace(old.on_node(name), metadata=meta)
+            self.placed[new.uid] = (new, name)
+            self.stage.change(new)
+        self.schedule()
+
+    def confirm(self, index: int) -> None:
+        if self.binding:
+            bind = self.binding.pop(index % len(self.binding))
+            self.stage.bound(bind, confirm=bind.pod.uid in self.placed)
+        self.schedule()
+
+    def fail_bind(self, index: int) -> None:
+        if self.binding:
+            bind = self.binding.pop(index % len(self.binding))
+            self.stage.bind_failed(bind)
+            if self.placed.pop(bind.pod.uid, None) is not None:  # else deleted meanwhile
+                self.waiting[bind.pod.uid] = bind.pod
+                self._cleared(bind.pod)
+        self.schedule()
+
+    # nodes; not every change is looked at by itself
+
+    def put_node(self, *fields: int) -> None:
+        self._put(make_node(*fields))
+        if fields[-1]:
+            self.schedule()
+
+    def swap_labels(self, one: int, other: int, key: int) -> None:
+        """Two nodes change one label with each other between two looks."""
+        names = [NAMES[one], NAMES[other]]
+        if one != other and all(name in self.nodes for name in names):
+            first, second = (self.nodes[name] for name in names)
+            values = [each.labels.get(KEYS[key]) for each in (first, second)]
+            for each, value in zip((first, second), reversed(values), strict=True):
+                labels = {k: own for k, own in each.labels.items() if k != KEYS[key]}
+                labels |= {} if value is None else {KEYS[key]: value}
+                meta = msgspec.structs.replace(each.metadata, labels=labels)
+                self._put(msgspec.structs.replace(each, metadata=meta))
+        self.schedule()
+
+    def _put(self, new: Node) -> None:
+        self.nodes[new.name] = new
+        self.stage.change(new)
+
+    def drop_node(self, name: int, look: int) -> None:
+        gone = self.nodes.pop(NAMES[name], None)
+        if gone is not None:
+            self.stage.delete(gone)
+        if look:
+            self.schedule()
+
+    # other objects
+
+    def service(self, space: int, selector: int) -> None:
+        labels = ({}, WEB, DB)[selector]
+        self._object("Service", "s", SPACES[space], {"selector": labels}, gone=not labels)
+
+    def replica_set(self, space: int, selector: int) -> None:
+        labels = ({}, WEB, WEB | {"v": "1"})[selector]
+        spec = {"selector": {"matchLabels": labels}}
+        self._object("ReplicaSet", "rs", SPACES[space], spec, gone=not labels)
+
+    def namespace(self, space: int, team: int) -> None:
+        labels = ({}, {"team": "x"}, {"team": "y"})[team]
+        self._object("Namespace", SPACES[space], "", {}, labels)
+
+    def _object(
+        self, kind: str, name: str, space: str, spec: Any, labels: Any = None, *, gone: bool = False
+    ) -> None:
+        meta = ObjectMeta(name=name, namespace=space, labels=labels or {})
+        found = Object(api_version="v1", kind=kind, metadata=meta, data={"spec": spec})
+        if gone:
+            self.objects.pop((kind, found.key), None)
+        else:
+            self.objects[kind, found.key] = found
+        self.engine.handle((ObjectDeleted if gone else ObjectChanged)(found), self.stage.now)
+        self.schedule()
+
+    def tick(self, seconds: int) -> None:
+        self.stage.tick(self.stage.now + seconds)
+        self.schedule()
+
+    # looking
+
+    def schedule(self) -> None:
+        """Every pod that is ready is decided once; pods popped early from back-off stop the round."""
+        seen: set[str] = set()
+        while (decisions := self.engine.schedule(self.stage.now)) is not None:
+            if not decisions:
+                continue
+            (decision,) = decisions
+            self._compare(decision)
+            if decision.pod.uid in seen:
+                break
+            seen.add(decision.pod.uid)
+        self.engine.check()
+
+    def _compare(self, decision: Decision) -> None:
+        assert isinstance(decision, (Bind, Wait))
+        wanted = self.waiting[decision.pod.uid]
+        right = decide(
+            self.nodes.values(),
+            self.placed.values(),
+            self.nominated.values(),
+            wanted,
+            self.objects.values(),
+        )
+        if isinstance(decision, Bind):
+            self._compare_bind(decision, right)
+            return
+        assert not right.totals, decision
+        assert decision.message == right.message
+        assert set(decision.plugins) == (right.plugins if right.nodes else set())
+        self._cleared(wanted)
+
+    def _compare_bind(self, bind: Bind, right: Outcome) -> None:
+        assert self.engine.scores.pop(bind.pod.key) == right.totals, bind.pod
+        assert bind.node in right.best
+        self.waiting.pop(bind.pod.uid)
+        self.nominated.pop(bind.pod.uid, None)
+        self.placed[bind.pod.uid] = (bind.pod, bind.node)
+        self.binding.append(bind)
+
+    def _cleared(self, refused: Pod) -> None:
+        """The nomination of a pod that was refused is taken back, and the API server shows it."""
+        self.nominated.pop(refused.uid, None)
+        if refused.status.nominated_node_name:
+            fresh = msgspec.structs.replace(refused, status=PodStatus())
+            self.waiting[refused.uid] = fresh
+            self.stage.change(fresh)
+
+    def finish(self) -> None:
+        """One more pod of every kind, and a look at everything there is."""
+        self.tick(1000)
+        for kind in range(len(KINDS)):
+            self.come(kind, 0, 2, len(NAMES))
+        self.engine.check()
+        for kept in self.engine.placer.kept:
+            kept.buckets.check()
+        assert {uid: name for uid, (_, name) in self.placed.items()} == {
+            uid: placed.node for uid, placed in self.engine.cluster.pods.by_uid.items()
+        }
+
+
+def play(nodes: list[tuple[int, ...]], steps: list[tuple[str, tuple[int, ...]]]) -> None:
+    world = World()
+    for fields in nodes:
+        world.put_node(*fields)
+    for name, arguments in steps:
+        getattr(world, name)(*arguments)
+    world.finish()
+
+
+WORLDS = (st.lists(st.tuples(*NODE), max_size=len(NAMES)), st.lists(STEPS, max_size=MOST_STEPS))
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None, "print_blob": False}
+
+
+@settings(max_examples=150, **QUIET)
+@given(*WORLDS)
+def test_kept_and_fresh_answers_are_right(nodes: Any, steps: Any) -> None:
+    play(nodes, steps)
+
+
+@pytest.mark.soak
+@settings(max_examples=SOAK_EXAMPLES, **QUIET)
+@given(*WORLDS)
+def test_soak_domains(nodes: Any, steps: Any) -> None:
+    play(nodes, steps)

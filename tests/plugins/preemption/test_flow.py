@@ -1,0 +1,207 @@
+"""From the attempt that finds victims to the place: who waits for what, and what becomes of the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from engine.stage import made
+from mooring.engine.decisions import Bind, Evict, Nominate, Wait
+from mooring.engine.events import EvictFailed
+from mooring.framework.status import wait
+from mooring.model.objects import Pod, PodStatus
+from plugins.preemption.arena import (
+    DISRUPTED,
+    HIGH,
+    LARGE,
+    LOW,
+    MID,
+    VERY_LARGE,
+    Arena,
+    answer_of,
+    cleared,
+    sized,
+    small_node,
+    with_condition,
+)
+
+TERMINATING = "preemption: not eligible due to a terminating pod on the nominated node."
+GATED = "waiting for the preemption for this pod to be finished"
+
+
+def leaving(pod: Pod) -> Pod:
+    """The pod as the API server shows it once its eviction has begun."""
+    meta = msgspec.structs.replace(pod.metadata, deletion_timestamp="2024-01-02T00:00:00Z")
+    return with_condition(msgspec.structs.replace(pod, metadata=meta), DISRUPTED)
+
+
+def two_victims() -> tuple[Arena, list[Pod], Pod]:
+    """A pod has just preempted both pods of a node."""
+    arena = Arena().nodes(small_node("n"))
+    victims = [arena.running(sized(name, 250, LOW), "n") for name in ("a", "b")]
+    preemptor = sized("p", VERY_LARGE, HIGH)
+    answer = arena.preempt(preemptor)
+    assert (answer.nominated, set(answer.victims), answer.said) == ("n", {"a", "b"}, "")
+    return arena, victims, preemptor
+
+
+def test_evictions_say_what_the_condition_and_the_event_need() -> None:
+    arena = Arena().nodes(small_node("n"))
+    victim = arena.running(sized("v", LARGE, LOW), "n")
+    evict, refusal = arena.attempt(sized("p", VERY_LARGE, HIGH))
+    assert evict == Evict(
+        victim,
+        "default/p",
+        "PreemptionByScheduler",
+        "default-scheduler: preempting to accommodate a higher priority pod",
+        "n",
+    )
+    assert isinstance(refusal, Wait)
+    assert refusal.message == "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory."
+    assert refusal.plugins == ("NodeResourcesFit",)
+
+
+def test_the_pod_gets_its_place_when_the_last_victim_has_gone() -> None:
+    arena, victims, preemptor = two_victims()
+    assert arena.where(preemptor) == "unschedulable"
+    for victim in victims:
+        arena.change(leaving(victim))
+    assert arena.cycle() is None
+    arena.now = 5.0
+    arena.delete(victims[0])
+    decisions = arena.cycle()
+    assert decisions is not None
+    assert answer_of(decisions).said == TERMINATING
+    assert answer_of(decisions).nominated is None
+    assert arena.engine.nominator.node_of(preemptor.uid) == "n"
+    arena.now = 10.0
+    arena.delete(victims[1])
+    assert arena.all() == {"p": "n"}
+
+
+def test_the_pod_is_held_back_until_its_victims_terminate() -> None:
+    arena, victims, preemptor = two_victims()
+    arena.now = 5.0
+    arena.delete(victims[0])
+    assert arena.cycle() is None
+    assert arena.queued(preemptor).gating_message == GATED
+    arena.tick(1000.0)
+    assert arena.cycle() is None
+    arena.delete(victims[1])
+    assert arena.all() == {"p": "n"}
+
+
+def test_a_rival_does_not_get_the_room_that_was_made() -> None:
+    arena, victims, _ = two_victims()
+    arena.now = 5.0
+    for victim in victims:
+        arena.delete(victim)
+    arena.add(rival := sized("rival", LARGE, MID))
+    assert arena.all() == {"p": "n"}
+    assert arena.where(rival) == "unschedulable"
+
+
+def test_an_eviction_that_fails_is_taken_back_and_the_pod_looks_again() -> None:
+    arena, victims, preemptor = two_victims()
+    arena.now = 5.0
+    for victim in victims:
+        arena.engine.handle(EvictFailed(victim, preemptor.key, "no"), arena.now)
+    assert arena.where(preemptor) == "active"
+    decisions = arena.cycle()
+    assert decisions is not None
+    assert set(answer_of(decisions).victims) == {"a", "b"}
+
+
+def test_victims_on_their_way_out_are_not_evicted_again() -> None:
+    arena = Arena().nodes(small_node("n"))
+    arena.running(sized("going", 250, LOW, deleting="2024-01-02T00:00:00Z"), "n")
+    arena.running(sized("staying", 250, LOW), "n")
+    answer = arena.preempt(sized("p", VERY_LARGE, HIGH))
+    assert (answer.nominated, answer.victims) == ("n", ("staying",))
+
+
+def test_a_second_pod_counts_on_the_room_of_the_first() -> None:
+    """The first takes the victims it needs; the second, as important, takes others."""
+    arena = Arena().nodes(small_node("n"))
+    for name in ("a", "b", "c", "d", "e"):
+        arena.running(sized(name, 100, LOW), "n")
+    first = arena.preempt(sized("p", 200, HIGH))
+    second = arena.preempt(sized("q", 200, HIGH))
+    assert len(first.victims) == 2
+    assert len(set(first.victims) | set(second.victims)) == 4
+
+
+def test_less_important_pods_lose_their_nomination_and_look_again() -> None:
+    arena = Arena().nodes(small_node("n"))
+    arena.running(sized("v", VERY_LARGE, LOW), "n")
+    overtaken = sized("overtaken", VERY_LARGE, MID)
+    assert arena.preempt(overtaken).nominated == "n"
+    decisions = arena.attempt(sized("p", VERY_LARGE, HIGH))
+    assert cleared(decisions) == ["overtaken"]
+    assert [type(decision) for decision in decisions] == [Nominate, Wait]  # the victim is going already
+    assert arena.engine.nominator.node_of(overtaken.uid) == ""
+
+
+def test_a_nomination_that_no_longer_helps_is_cleared() -> None:
+    arena = Arena().nodes(small_node("n"))
+    arena.running(sized("v", VERY_LARGE, HIGH), "n")
+    assert arena.preempt(sized("p", LARGE, MID, nominated="n")).nominated == ""
+    assert not arena.engine.nominator
+
+
+def waits_at_permit(names: set[str]) -> type:
+    def permit(self: Any, cycle: Any, pod: Pod, node_name: str) -> Any:
+        return wait(60.0) if pod.name in names else None
+
+    return made("Permits", permit=permit)
+
+
+def test_a_victim_that_waits_at_permit_loses_its_place_at_once() -> None:
+    arena = Arena(waits_at_permit({"v"})).nodes(small_node("n"))
+    arena.add(victim := sized("v", LARGE, LOW))
+    assert arena.cycle() == []
+    assert arena.holds(victim) == "n"
+    decisions = arena.attempt(preemptor := sized("p", VERY_LARGE, HIGH))
+    mine, others = decisions
+    assert isinstance(mine, Wait)
+    assert (mine.pod, mine.nominated) == (preemptor, "n")
+    assert isinstance(others, Wait)
+    assert (others.pod, others.reason) == (victim, "SchedulerError")
+    assert others.message == "waiting on permit for pod: preempted"
+    assert arena.holds(victim) == ""
+    assert arena.where(victim) == "error_backoff"
+    found = arena.cycle()
+    assert found is not None
+    assert isinstance(found[0], Bind)
+    assert (found[0].pod.name, found[0].node) == ("p", "n")
+
+
+def test_a_transformed_pod_is_tried_as_the_filters_see_it() -> None:
+    def before_pre_filter(self: Any, cycle: Any, pod: Pod) -> Pod:
+        return msgspec.structs.replace(pod, spec=sized("x", VERY_LARGE, HIGH).spec)
+
+    arena = Arena(made("Swells", before_pre_filter=before_pre_filter)).nodes(small_node("n"))
+    for name in ("a", "b"):
+        arena.running(sized(name, 250, LOW), "n")
+    assert set(arena.preempt(sized("p", 1, HIGH)).victims) == {"a", "b"}
+
+
+def test_a_filter_that_fails_on_trial_says_so() -> None:
+    def filter_(self: Any, cycle: Any, pod: Pod, node: Any) -> None:
+        if not node.pods:
+            raise RuntimeError("boom")
+
+    arena = Arena(made("Bad", filter=filter_)).nodes(small_node("n"))
+    arena.running(sized("v", VERY_LARGE, LOW), "n")
+    answer = arena.preempt(sized("p", LARGE, HIGH))
+    assert answer.said == 'preemption: running "Bad" filter plugin: RuntimeError: boom'
+    assert answer.nominated is None
+    assert arena.holds(sized("v", VERY_LARGE, LOW)) == "n"
+
+
+def test_a_nominated_pod_that_is_shown_without_its_node_keeps_it() -> None:
+    """The API server's echo may be older than the nomination."""
+    arena, _, preemptor = two_victims()
+    arena.change(msgspec.structs.replace(preemptor, status=PodStatus()))
+    assert arena.engine.nominator.node_of(preemptor.uid) == "n"

@@ -1,0 +1,104 @@
+"""The arrays of pods per node follow the cluster, whatever happens to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mooring.cluster.cluster import Cluster
+from mooring.model.objects import Pod
+from mooring.plugins.preemption.importance import NOT_STARTED, importance, started_us
+from mooring.plugins.preemption.slots import PodSlots
+from plugins.preemption.arena import sized, small_node
+
+KEYS = ("app",)
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(("take", "take", "give back", "evict", "relabel", "drop node")),
+        st.integers(0, 2),
+        st.integers(0, 3),
+        st.integers(0, 3),
+    ),
+    max_size=40,
+)
+
+
+def shown(slots: PodSlots, cluster: Cluster) -> list[Any]:
+    """Everything the arrays say, in words."""
+    rows = np.arange(cluster.nodes.high)
+    seen = slots.gather(rows, KEYS)
+    amounts = slots.amounts("cpu")
+    said = []
+    for row in rows.tolist():
+        for slot in range(len(slots.placed(row))):
+            labels = slots.label_sets[seen.labels[slot, row]]
+            said.append(
+                (
+                    row,
+                    int(seen.priority[slot, row]),
+                    int(seen.start_us[slot, row]),
+                    int(amounts[seen.charge[slot, row]]),
+                    labels.labels.get("app"),
+                )
+            )
+        assert (seen.priority[len(slots.placed(row)) :, row] > 2**32).all()
+    return said
+
+
+def expected(slots: PodSlots, cluster: Cluster) -> list[Any]:
+    return [
+        (
+            row,
+            placed.pod.priority,
+            importance(placed)[1],
+            placed.pod.request.cpu_milli,
+            placed.pod.labels.get("app"),
+        )
+        for row in range(cluster.nodes.high)
+        for placed in slots.placed(row)
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS)
+def test_the_arrays_follow_every_change(steps: list[tuple[str, int, int, int]]) -> None:
+    cluster = Cluster()
+    slots = PodSlots(cluster.nodes, cluster.pods)
+    for number, (what, node, priority, size) in enumerate(steps):
+        _do(cluster, number, what, f"n{node}", priority, size)
+        assert shown(slots, cluster) == expected(slots, cluster)
+
+
+def _do(cluster: Cluster, number: int, what: str, node: str, priority: int, size: int) -> None:
+    pods = list(cluster.pods.by_uid.values())
+    with cluster.statement() as statement:
+        if node not in cluster.nodes.rows:
+            statement.put_node(small_node(node))
+        if what == "take":
+            made = sized(f"p{number}", size, priority, start=size, labels={"app": str(priority)})
+            statement.take(made.on_node(node), node, bound=True)
+        elif what == "drop node":
+            statement.drop_node(node)
+        elif pods:
+            chosen = pods[number % len(pods)]
+            if what == "give back":
+                statement.give_back(chosen.pod.uid)
+            elif what == "relabel":
+                statement.confirm(_relabelled(chosen.pod))
+            elif chosen.hold.value == "bound":
+                statement.evict(chosen.pod.uid)
+
+
+def _relabelled(pod: Pod) -> Pod:
+    meta = msgspec.structs.replace(pod.metadata, labels={"app": "new", "more": "x"})
+    return msgspec.structs.replace(pod, metadata=meta)
+
+
+def test_pods_that_have_not_started_come_last() -> None:
+    assert started_us(None) == started_us("soon") == NOT_STARTED
+    assert started_us("2024-01-01T00:00:00Z") < started_us("2024-01-01T00:00:00.5Z") < NOT_STARTED
+    assert started_us("2024-01-01T01:00:00+01:00") == started_us("2024-01-01T00:00:00")
