@@ -100,7 +100,8 @@ def step(name: str, *numbers: st.SearchStrategy[int]) -> st.SearchStrategy[tuple
     return st.tuples(st.just(name), st.tuples(*numbers))
 
 
-KIND, SPACE, NAME, ANY = below(len(KINDS)), below(len(SPACES)), below(len(NAMES)), below(50)
+MOST_KINDS = 4  # in one world, so that pods of a class come again and again
+KIND, SPACE, NAME, ANY = below(MOST_KINDS), below(len(SPACES)), below(len(NAMES)), below(50)
 NODE = (NAME, below(len(HOSTS)), below(len(ZONES)), below(len(RACKS)), below(8), below(2))
 STEPS = st.one_of(
     step("come", KIND, SPACE, below(3), below(4 * len(NAMES))),
@@ -139,7 +140,8 @@ def make_node(name: int, host: int, zone: int, rack: int, more: int, _: int) -> 
 class World:
     """What the API server would say, kept apart from what the engine says."""
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: list[int]) -> None:
+        self.kinds = [KINDS[kind] for kind in kinds]
         self.stage = Stage(PodTopologySpread, InterPodAffinity, base=BUILT_IN, keep_scores=True)
         self.engine = self.stage.engine
         placer = self.engine.placer
@@ -196,7 +198,8 @@ class World:
 
     def _make(self, kind: int, space: int) -> PodBuilder:
         self.made += 1
-        made: PodBuilder = KINDS[kind](pod(f"p{self.made}", SPACES[space]).requests(cpu="1m"))
+        bare = pod(f"p{self.made}", SPACES[space]).requests(cpu="1m")
+        made: PodBuilder = self.kinds[kind % len(self.kinds)](bare)
         return made
 
     def delete_placed(self, index: int) -> None:
@@ -358,7 +361,7 @@ class World:
     def finish(self) -> None:
         """One more pod of every kind, and a look at everything there is."""
         self.tick(1000)
-        for kind in range(len(KINDS)):
+        for kind in range(len(self.kinds)):
             self.come(kind, 0, 2, len(NAMES))
         self.engine.check()
         for kept in self.engine.placer.kept:
@@ -368,8 +371,11 @@ class World:
         }
 
 
-def play(nodes: list[tuple[int, ...]], steps: list[tuple[str, tuple[int, ...]]]) -> None:
-    world = World()
+Steps = list[tuple[str, tuple[int, ...]]]
+
+
+def play(kinds: list[int], nodes: list[tuple[int, ...]], steps: Steps) -> None:
+    world = World(kinds)
     for fields in nodes:
         world.put_node(*fields)
     for name, arguments in steps:
@@ -377,18 +383,22 @@ def play(nodes: list[tuple[int, ...]], steps: list[tuple[str, tuple[int, ...]]])
     world.finish()
 
 
-WORLDS = (st.lists(st.tuples(*NODE), max_size=len(NAMES)), st.lists(STEPS, max_size=MOST_STEPS))
+WORLDS = (
+    st.lists(below(len(KINDS)), min_size=1, max_size=MOST_KINDS),
+    st.lists(st.tuples(*NODE), min_size=2, max_size=2 * len(NAMES)),
+    st.lists(STEPS, min_size=MOST_STEPS // 2, max_size=MOST_STEPS),
+)
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None, "print_blob": False}
 
 
-@settings(max_examples=150, **QUIET)
+@settings(max_examples=300, **QUIET)
 @given(*WORLDS)
-def test_kept_and_fresh_answers_are_right(nodes: Any, steps: Any) -> None:
-    play(nodes, steps)
+def test_kept_and_fresh_answers_are_right(kinds: Any, nodes: Any, steps: Any) -> None:
+    play(kinds, nodes, steps)
 
 
 @pytest.mark.soak
 @settings(max_examples=SOAK_EXAMPLES, **QUIET)
 @given(*WORLDS)
-def test_soak_domains(nodes: Any, steps: Any) -> None:
-    play(nodes, steps)
+def test_soak_domains(kinds: Any, nodes: Any, steps: Any) -> None:
+    play(kinds, nodes, steps)

@@ -29,6 +29,12 @@ def test_takes_a_node_that_is_left() -> None:
     world.bound(bind)
 
 
+def test_a_node_named_twice_counts_once() -> None:
+    world = stage(extender(), extender())
+    (question,) = answer(world, park(world, pod("p")), {"NodeNames": ["b", "c", "b"]})
+    assert sent(question)["NodeNames"] == ["b", "c"]
+
+
 def test_who_does_not_cache_nodes_gets_them_in_full() -> None:
     world = stage(extender(node_cache_capable=False))
     question = park(world, pod("p"))
@@ -120,6 +126,13 @@ def test_a_failure_costs_the_cycle(said: Any, error: str, message: str | None) -
     assert (wait.reason, wait.message) == ("SchedulerError", message or error)
     assert wait.plugins == ("Extender",)
     assert world.where(subject) == "error_backoff"
+
+
+def test_a_node_that_did_not_pass_the_filters_is_unknown() -> None:
+    world = stage(extender(), nodes=("a", node("x", cpu="500m")))
+    (wait,) = answer(world, park(world, pod("p")), {"NodeNames": ["a", "x"]})
+    assert isinstance(wait, Wait)
+    assert wait.message == UNKNOWN
 
 
 def test_an_unknown_node_in_full() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import msgspec
+import pytest
 
 from engine.stage import BARE, Stage, changed, made, node, pod
 from extenders.talk import answer, extender, park, prioritizer, scores, sent, stage
@@ -146,6 +148,15 @@ def test_a_node_that_went_meanwhile_is_not_taken() -> None:
     assert bind.node == "b"
 
 
+def test_a_node_that_came_meanwhile_was_not_asked_about() -> None:
+    world = stage(extender())
+    question = park(world, pod("p"))
+    world.nodes("d")
+    (wait,) = answer(world, question, {"NodeNames": ["a", "d"]})
+    assert isinstance(wait, Wait)
+    assert wait.message.endswith('claims a filtered node "d" which is not found in the input node list')
+
+
 def test_a_node_that_took_the_row_of_another_was_not_asked_about() -> None:
     world = stage(extender(), nodes=("a",))
     question = park(world, pod("p"))
@@ -193,6 +204,32 @@ def test_a_failure_over_the_nominated_node_is_ignored() -> None:
     assert sent(again)["NodeNames"] == ["a", "b", "c"]
 
 
+# nothing else is different
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_extender_that_passes_everything_changes_nothing(seed: int) -> None:
+    source = random.Random(seed)
+    nodes = [node(f"n{i}", cpu=str(source.randint(2, 6)), memory="16Gi") for i in range(8)]
+    pods = [pod(f"p{i}", f"{source.randint(1, 20) * 100}m", f"{source.randint(1, 9)}Gi") for i in range(40)]
+    first = "profiles:\n- pluginConfig:\n  - {name: Mooring, args: {ties: First}}\n"
+    asked, alone = Stage(text=first, extenders=(extender(),)).nodes(*nodes), Stage(text=first).nodes(*nodes)
+    for each in pods:
+        alone.add(each)
+        asked.add(each)
+        (expected,) = alone.cycle() or ()
+        (found,) = asked.cycle() or ()
+        if isinstance(found, Consult):
+            (found,) = answer(asked, found, {"NodeNames": sent(found)["NodeNames"]})
+        assert type(found) is type(expected)
+        if isinstance(found, Bind) and isinstance(expected, Bind):
+            assert found.node == expected.node
+            asked.bound(found)
+            alone.bound(expected)
+        elif isinstance(found, Wait) and isinstance(expected, Wait):
+            assert found.message == expected.message
+
+
 # other styles
 
 
@@ -208,6 +245,19 @@ def test_a_session_is_open_whenever_the_pod_is_looked_at() -> None:
     assert log == ["open", "close"]
     answer(world, question, {"NodeNames": ["a"]})
     assert log == ["open", "close"] * 2
+
+
+def test_the_story_names_what_extenders_rejected() -> None:
+    world = stage(extender(), nodes=("a", "b", "c", node("small", cpu="500m")))
+    answer(world, park(world, pod("p")), {"NodeNames": ["c"], "FailedNodes": {"a": "out of order"}})
+    story = world.engine.story("default/p")
+    assert story is not None
+    assert (story.node, story.feasible) == ("c", 1)
+    assert {(each.plugin, each.reason, each.nodes) for each in story.rejections} == {
+        ("Extender", "out of order", 1),
+        ("Extender", "node(s) were left out by an extender", 1),
+        ("NodeResourcesFit", "Insufficient cpu", 1),
+    }
 
 
 # binding

@@ -9,7 +9,8 @@ ordinary Kubernetes YAML, in short where the rest goes without saying:
   for 110 pods, whatever of that `allocatable` does not set; its hostname label is its name.
 - `requests` in a pod are those of its only container. A pod without `requests` and `containers` has one
   that asks for 0 cpu and 0 memory, so that its presence moves no score.
-- `node` in a pod is where it runs. Pods without a name are named pod, pod-2, pod-3 and so on.
+- `node` in a pod is where it runs. Pods that run are named bound-1, bound-2 and so on unless they have
+  a name, pods that wait pod, pod-2 and so on.
 - Namespaces that are used are there, with the label every namespace has.
 
 What the API server fills in (defaults, priorities of PriorityClasses, tolerations) is filled in.
@@ -18,6 +19,7 @@ What the API server fills in (defaults, priorities of PriorityClasses, toleratio
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -95,9 +97,8 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def pending_pods(self) -> list[Pod]:
         wanted = self.pending or (self.pod,)
-        return [
-            _pod(each, "pod" if number == 1 else f"pod-{number}") for number, each in enumerate(wanted, 1)
-        ]
+        names = ("pod" if number == 1 else f"pod-{number}" for number in count(1))
+        return [_pod(each, name) for each, name in zip(wanted, names, strict=False)]
 
     def other_objects(self) -> list[Object]:
         given = [_object(each) for each in self.objects]

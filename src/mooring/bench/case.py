@@ -18,6 +18,8 @@ from mooring.model.objects import Node, Object, ObjectMeta, Pod, PodSpec
 SCHEDULER = "default-scheduler"
 NODE_RESOURCES = {"cpu": "4", "memory": "32Gi", "pods": "110"}
 POD_REQUESTS = {"cpu": "100m", "memory": "500Mi"}
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+NAMESPACE = "bench"
 
 MakeNode = Callable[[int], Node]
 MakePods = Callable[[int, int], Iterator[Pod]]  # so many pods, for a cluster of so many nodes
@@ -49,7 +51,7 @@ def node(number: int, **more: Any) -> Node:
             "metadata": {
                 "name": name,
                 "uid": f"uid-{name}",
-                "labels": {"kubernetes.io/hostname": name, **more.get("labels", {})},
+                "labels": {HOST: name, **more.get("labels", {})},
             },
             "spec": {"taints": more.get("taints", [])},
             "status": {"allocatable": resources, "capacity": resources},
@@ -69,16 +71,23 @@ def pod_spec(requests: dict[str, Any] | None = None, **more: Any) -> PodSpec:
     return msgspec.convert({"schedulerName": SCHEDULER, "containers": [container], **more}, PodSpec)
 
 
-def pods_of(spec: PodSpec, prefix: str = "pod", labels: dict[str, str] | None = None) -> MakePods:
+def pods_of(
+    spec: PodSpec, prefix: str = "pod", labels: dict[str, str] | None = None, namespace: str = NAMESPACE
+) -> MakePods:
     """Pods that are all alike."""
 
     def make(count: int, nodes: int) -> Iterator[Pod]:
         for number in range(count):
-            yield pod(f"{prefix}-{number}", spec, labels)
+            yield pod(f"{prefix}-{number}", spec, labels, namespace)
 
     return make
 
 
-def pod(name: str, spec: PodSpec, labels: dict[str, str] | None = None) -> Pod:
-    meta = ObjectMeta(name=name, namespace="bench", uid=f"uid-{name}", labels=dict(labels or {}))
+def pod(name: str, spec: PodSpec, labels: dict[str, str] | None = None, namespace: str = NAMESPACE) -> Pod:
+    meta = ObjectMeta(name=name, namespace=namespace, uid=f"uid-{name}", labels=dict(labels or {}))
     return Pod(metadata=meta, spec=spec)
+
+
+def plain_object(kind: str, meta: ObjectMeta, spec: dict[str, Any] | None = None) -> Object:
+    """An object of the core API group."""
+    return Object(api_version="v1", kind=kind, metadata=meta, data={"spec": spec or {}})

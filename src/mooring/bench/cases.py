@@ -6,17 +6,18 @@ from collections.abc import Iterator
 
 import msgspec
 
-from mooring.bench.case import Case, node, pod, pod_spec, pods_of
+from mooring.bench.case import ZONE, Case, node, pod, pod_spec, pods_of
+from mooring.bench.cases_affinity import AFFINITY_CASES
+from mooring.bench.cases_topology import TOPOLOGY_CASES
 from mooring.cluster.view import NodeView
 from mooring.engine.engine import Engine
-from mooring.engine.events import NodeAdded, NodeDeleted, PodAdded, PodDeleted
+from mooring.engine.events import NodeAdded, NodeDeleted, PodAdded, PodChanged, PodDeleted
 from mooring.framework.cycle import Cycle
 from mooring.framework.plugin import Plugin
 from mooring.framework.scope import Scope
 from mooring.framework.status import Status, unschedulable
 from mooring.model.objects import Node, Object, ObjectMeta, Pod, PodStatus
 
-ZONE = "topology.kubernetes.io/zone"
 BASIC = pods_of(pod_spec())
 FIRST = pods_of(pod_spec(), "first")
 
@@ -119,6 +120,14 @@ def _budget(number: int) -> Object:
     )
 
 
+def _deleted_in_the_queue(engine: Engine, number: int) -> None:
+    """Every pod is preceded by one that is deleted before its turn, and kept by a finalizer."""
+    queued = pod(f"deleted-{number}", pod_spec({}))
+    engine.handle(PodAdded(queued), 0.0)
+    meta = msgspec.structs.replace(queued.metadata, deletion_timestamp="2024-01-01T00:00:00Z")
+    engine.handle(PodChanged(msgspec.structs.replace(queued, metadata=meta)), 0.0)
+
+
 def _gated(count: int, nodes: int) -> Iterator[Pod]:
     return pods_of(pod_spec({}, schedulingGates=[{"name": "wait"}]), "gated")(count, nodes)
 
@@ -189,6 +198,17 @@ CASES: dict[str, Case] = {
             make_pods=BASIC,
             churn=_mixed_churn,
         ),
+        Case(
+            name="SchedulingDeletedPodsWithFinalizers",
+            about="as many pods are deleted while they wait, and stay",
+            make_node=_plain_node,
+            first_pods=0,
+            make_pods=pods_of(pod_spec({})),
+            pods=5000,
+            churn=_deleted_in_the_queue,
+        ),
+        *AFFINITY_CASES,
+        *TOPOLOGY_CASES,
         Case(
             name="PreemptionBasic",
             about="every pod preempts three less important ones",

@@ -19,7 +19,7 @@ from mooring.bench.runner import Measured, run_case
 from mooring.cli.progress import progress_bar
 from mooring.errors import did_you_mean
 
-TABLE_WIDTH = 110  # figures are not cut off, whatever the terminal
+TABLE_WIDTH = 120  # figures are not cut off, whatever the terminal
 KNOWN = {**{case.name: case.about for case in CASES.values()}, extender.NAME: extender.ABOUT}
 COLUMNS = ("pods/s", "CPU µs/pod", "p50 µs", "p99 µs", "peak MB")
 EXTENDED = ("µs/pod", "extender")  # wall-clock time, and the part of it spent outside the engine

@@ -18,12 +18,14 @@ import numpy as np
 from mooring.cluster.columns import Bools
 from mooring.config.scheduler import Extender
 from mooring.engine.attempt import Attempt
-from mooring.engine.consultation import Consultation
+from mooring.engine.consultation import NOTHING_LEFT, Consultation, Left
 from mooring.engine.decisions import Bind, Consult, Decision
 from mooring.engine.events import Consulted
 from mooring.engine.fit_error import overlaid
+from mooring.engine.full import rows_mask
 from mooring.engine.hints import EXTENDER
 from mooring.engine.placing import Narrowed
+from mooring.engine.story import JUDGED, Judged
 from mooring.errors import PluginFailed
 from mooring.extender.interest import asking_order, is_interested
 from mooring.extender.wire import AnswerError, ExtenderArgs, NodeList, read_filter, read_priorities
@@ -76,8 +78,7 @@ class Extenders:
         if own is None:
             self._begin_with(attempt, narrowed, self._engine.placer.feasible(*about))
             return
-        name = self._engine.cluster.nodes.object_at(own).name
-        self._park(attempt, [name], nominated=True)
+        self._park(attempt, self._left(rows_mask(self._engine.cluster.nodes.high, [own])), nominated=True)
 
     def _begin_again(self, attempt: Attempt) -> None:
         """The node the pod was nominated to will not do: all nodes are looked at."""
@@ -89,28 +90,26 @@ class Extenders:
         self._begin_with(attempt, narrowed, ok)
 
     def _begin_with(self, attempt: Attempt, narrowed: Narrowed | None, ok: Bools) -> None:
-        names = self._names(ok)
-        if names:
-            self._park(attempt, names, nominated=False)
+        if ok.any():
+            self._park(attempt, self._left(ok), nominated=False)
             return
         assert attempt.pod_class is not None
         about = attempt.pod_class, attempt.cycle, attempt.pod, narrowed, attempt.session
         self._engine.cycle.not_placed(attempt, self._engine.placer.why_not(*about))
 
-    def _names(self, ok: Bools) -> list[str]:
-        """The names of rows; all names are kept until some node changes."""
+    def _left(self, ok: Bools) -> Left:
+        """Nodes by row and by name; all names are kept until some node changes."""
         nodes = self._engine.cluster.nodes
         position = nodes.node_journal.position
         if position != self._named_at:
             self._named_at = position
             self._node_names = np.array([node.name if node else "" for node in nodes.objects], object)
-        names: list[str] = self._node_names[: len(ok)][ok].tolist()
-        return names
+        return Left(tuple(self._node_names[: len(ok)][ok].tolist()), ok, position)
 
-    def _park(self, attempt: Attempt, names: list[str], *, nominated: bool) -> None:
+    def _park(self, attempt: Attempt, left: Left, *, nominated: bool) -> None:
         self._number += 1
         filters = self._interested(self._filters, attempt.pod)
-        consultation = Consultation(attempt.queued, attempt.pod, self._number, names, filters, nominated)
+        consultation = Consultation(attempt.queued, attempt.pod, self._number, left, filters, nominated)
         questions = self._next(consultation)
         if not questions:  # a single node, and nobody filters: there is nothing to prioritize
             self._finish(consultation, attempt)
@@ -123,7 +122,7 @@ class Extenders:
         if consultation.filters:
             number = consultation.filters.pop(0)
             return [self._question(consultation, number, self._all[number].filter_verb)]
-        if consultation.scoring or len(consultation.names) < 2:
+        if consultation.scoring or len(consultation.left.names) < 2:
             return []
         consultation.scoring = True
         return [
@@ -133,7 +132,7 @@ class Extenders:
 
     def _question(self, consultation: Consultation, number: int, verb: str) -> Consult:
         consultation.awaited.add(number)
-        names, pod = consultation.names, consultation.pod
+        names, pod = consultation.left.names, consultation.pod
         if self._all[number].node_cache_capable:
             body = ExtenderArgs(pod, node_names=tuple(names))
         else:
@@ -159,15 +158,15 @@ class Extenders:
         elif (failure := self._filter(consultation, event)) and not consultation.nominated:
             return self._end(consultation, now, partial(_raise, failure))
         elif failure:
-            consultation.names = []
+            consultation.left = NOTHING_LEFT
         return self._carry_on(consultation, now)
 
     def _carry_on(self, consultation: Consultation, now: float) -> list[Decision]:
         if consultation.awaited:
             return []
-        if consultation.names and (questions := self._next(consultation)):
+        if consultation.left.names and (questions := self._next(consultation)):
             return questions
-        if consultation.nominated and not consultation.names:
+        if consultation.nominated and not consultation.left.names:
             return self._end(consultation, now, self._begin_again)
         return self._end(consultation, now, partial(self._finish, consultation))
 
@@ -178,7 +177,7 @@ class Extenders:
             if event.error:
                 raise AnswerError(event.error)
             found = read_filter(event.answer, by_name=extender.node_cache_capable)
-            consultation.narrow(found, extender.url_prefix)
+            consultation.narrow(found, self._engine.cluster.nodes, extender.url_prefix)
         except AnswerError as error:
             if not extender.ignorable:
                 return str(error)
@@ -211,12 +210,12 @@ class Extenders:
         assert attempt.pod_class is not None
         pod_class, cycle, pod, session = attempt.pod_class, attempt.cycle, attempt.pod, attempt.session
         known = engine.cluster.nodes.rows
-        rows = [row for row in map(known.get, consultation.names) if row is not None]
+        left = consultation.left.rows(engine.cluster.nodes)
+        if consultation.dropped:
+            cycle.write(JUDGED, Judged.of(left, consultation.reasons()))
         if narrowed is not None:
-            allowed = {known[name] for name in narrowed.names if name in known}
-            rows = [row for row in rows if row in allowed]
-        bonus = consultation.bonus(known)
-        choice = engine.placer.best_of(pod_class, cycle, pod, rows, bonus, session) if rows else None
+            left = left & rows_mask(len(left), (known[name] for name in narrowed.names if name in known))
+        choice = engine.placer.best_of(pod_class, cycle, pod, left, consultation.bonus(known), session)
         if choice is not None:
             engine.cycle.take(attempt, choice)
             return

@@ -104,14 +104,15 @@ class Placer:
         pod_class: PodClass,
         cycle: Cycle,
         pod: Pod,
-        rows: Rows,
+        among: Bools,
         bonus: Mapping[int, int],
         session: Session | None,
     ) -> Choice | None:
-        """The best of the rows that take the pod as things are now; `bonus` adds to their scores."""
+        """The best of some rows that takes the pod as things are now; `bonus` adds to their scores."""
         with self._asking():
-            ok = self.full.feasible(pod_class, cycle, pod, self._mask(rows), session)
+            ok = self.full.feasible(pod_class, cycle, pod, among & self._mask(None), session)
             if self._nominator:
+                rows = set(np.flatnonzero(ok).tolist())
                 ok[list(self._among_nominated.statuses(pod_class, cycle, pod, rows))] = False
             return self._best_scored(pod_class, cycle, pod, ok, session, bonus)
 

@@ -16,11 +16,14 @@ from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import Bools
 from mooring.engine.classes import PodClass
 from mooring.engine.full import FullEvaluation, rows_mask
+from mooring.engine.hints import EXTENDER
 from mooring.errors import ClusterError, PluginFailed
 from mooring.framework.cycle import Cycle
 from mooring.model.objects import Pod
 
 NARROWED = "mooring/narrowed"  # where a cycle holds the only nodes the pod may go to
+JUDGED = "mooring/judged"  # where a cycle holds what extenders said
+UNSAID = "node(s) were left out by an extender"
 NOTES_KEPT = 10_000  # the last decision of so many pods
 BEST_SHOWN = 5
 
@@ -34,6 +37,27 @@ class Note(msgspec.Struct, frozen=True):
     position: int  # in the cluster's history, before the decision took effect
     node: str  # "" when the pod got none
     message: str = ""
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """What extenders left, a bit a row, and how often they gave each reason: small, as notes are many."""
+
+    bits: bytes
+    reasons: Counter[str]
+
+    @classmethod
+    def of(cls, left: Bools, reasons: Counter[str]) -> Judged:
+        return cls(np.packbits(left).tobytes(), reasons)
+
+    def left(self, rows: int) -> Bools:
+        known = np.unpackbits(np.frombuffer(self.bits, np.uint8)).astype(np.bool_)[:rows]
+        return np.concatenate([known, np.zeros(rows - len(known), np.bool_)])
+
+    def counts(self, rejected: int) -> Counter[tuple[str, str]]:
+        """The reasons for nodes extenders rejected; some are left out without one."""
+        counts = Counter({(EXTENDER, reason): count for reason, count in self.reasons.items()})
+        counts[EXTENDER, UNSAID] = max(0, rejected - counts.total())
+        return +counts
 
 
 class Rejection(msgspec.Struct, frozen=True):
@@ -109,6 +133,10 @@ class Stories:
         for status in statuses.values():
             counts.update((status.plugin, reason) for reason in status.reasons)
         candidates[list(statuses)] = False
+        if judged := cycle.read(JUDGED, None):
+            left = judged.left(len(candidates))
+            counts.update(judged.counts(int((candidates & ~left).sum())))
+            candidates &= left
         rejections = [Rejection(plugin, reason, n) for (plugin, reason), n in counts.most_common()]
         best = self._best(note, candidates) if candidates.any() else []
         return Story(

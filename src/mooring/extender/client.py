@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
@@ -64,7 +65,7 @@ class ExtenderClient:
         except TimeoutError:
             raise ExtenderError(TOO_LATE.format(url=url)) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise ExtenderError(UNREACHABLE.format(url=url, why=error or type(error).__name__)) from error
+            raise ExtenderError(UNREACHABLE.format(url=url, why=_why(error))) from error
 
     async def bind(self, number: int, pod: Pod, node_name: str) -> bool:
         """Has an extender bind a pod. False: it failed, and may, so somebody else has to bind it."""
@@ -82,3 +83,11 @@ class ExtenderClient:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+
+def _why(error: Exception) -> str:
+    """What keeps a connection from being made, in Go's words where the system says what it is."""
+    if type(error) is aiohttp.ClientConnectorError and error.os_error.errno:
+        place, what = f"{error.host}:{error.port}", os.strerror(error.os_error.errno).lower()
+        return f"dial tcp {place}: connect: {what}"
+    return str(error) or type(error).__name__
