@@ -217,7 +217,7 @@ LEAVES_GPU = (
             "extenders:\n- {urlPrefix: http://127.0.0.1, preemptVerb: preempt}\n",
             remarks,
             [
-                "s.yaml:4:45: preemptVerb: extenders are not asked about preemption; "
+                "s.yaml:4:46: preemptVerb: extenders are not asked about preemption; "
                 "victims are chosen without them."
             ],
             id="an extender that wants to be asked about preemption",
