@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mooring.config.feature_gates import FeatureGates
 from mooring.config.load import SchedulerConfig, default_config, load_config
 from mooring.engine.backoff import Backoff
 from mooring.engine.engine import Engine
-from mooring.errors import ConfigError
+from mooring.errors import ConfigError, Mistake
 from mooring.framework.registry import Registry
 from mooring.plugins.catalogue import make_registry
 from mooring.sim.manifests import read_manifests
@@ -63,10 +63,16 @@ def simulate(
     scores: bool = False,
     gates: FeatureGates | None = None,
     progress: Progress | None = None,
+    remark: Callable[[Mistake], None] = lambda remark: None,
 ) -> Result:
-    """Runs manifests on the embedded cluster, with the very engine that runs in production."""
+    """Runs manifests on the embedded cluster, with the very engine that runs in production.
+
+    `remark` is told what in a configuration is right and has no effect.
+    """
     registry = make_registry(policies)
     settings = read_config(config, registry)
+    for one in settings.remarks:
+        remark(one)
     entries = read_manifests(paths, stdin=sys.stdin)
     engine = make_engine(settings, registry, seed=seed, gates=gates, keep_scores=scores)
     return Simulation(

@@ -50,3 +50,12 @@ def test_a_policy_is_checked_as_well(mooring: Run, tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_bad_usage(mooring: Run, tmp_path: Path) -> None:
     assert mooring("check", tmp_path / "nothing.yaml").code == 2
+
+
+def test_what_has_no_effect_is_remarked_upon(mooring: Run, tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.yaml"
+    file.write_text(HEAD + "profiles:\n- pluginConfig:\n  - name: NotThere\n    args: {a: 1}\n")
+    ran = mooring("check", file)
+    assert ran.code == 0
+    assert ran.err.startswith(f"note: {file}:5:")
+    assert "NotThere" in ran.err

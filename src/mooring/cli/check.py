@@ -44,7 +44,10 @@ def _mistakes(file: Path, policies: Path | None) -> list[Mistake]:
         if file.suffix == ".py":
             add_policies(registry, plugins_in_file(file))
         else:
-            make_engine(read_config(file, registry), registry)
+            config = read_config(file, registry)
+            for remark in config.remarks:
+                click.echo(f"note: {remark}", err=True)
+            make_engine(config, registry)
     except InputError as error:
         return [mistake if mistake.place else Mistake(str(file), mistake.what) for mistake in error.mistakes]
     return []

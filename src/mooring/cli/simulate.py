@@ -87,6 +87,7 @@ def command(
             scores=scores,
             gates=gates,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
+            remark=lambda remark: click.echo(f"note: {remark}", err=True),
         )
     page = write_report(result, report) if report else None
     _show(result, page, as_json=as_json)
