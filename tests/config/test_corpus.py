@@ -2,8 +2,7 @@
 
 Files say at their end what is expected of them.
 
-Bad ones: `# expect: line:column: what`, a line for each mistake, and `# differs: why` when Mooring does not
-say it yet. Good ones: `# expect: <profile> scores with <plugin> <weight>, ...` and
+Bad ones: `# expect: line:column: what`, a line for each mistake. Good ones: `# expect: <profile> scores with <plugin> <weight>, ...` and
 `# expect: <profile> filters with <plugin>, ...`, in order.
 """
 
@@ -24,39 +23,27 @@ from mooring.testing import node, pod
 
 CORPUS = Path(__file__).parent / "corpus"
 GOOD, BAD = (sorted((CORPUS / name).glob("*.yaml")) for name in ("good", "bad"))
-EXPECT, DIFFERS = "# expect: ", "# differs: "
+EXPECT = "# expect: "
 
 
-def expected(file: Path, word: str = EXPECT) -> list[str]:
+def expected(file: Path) -> list[str]:
     lines = file.read_text(encoding="utf-8").splitlines()
-    return [line.removeprefix(word) for line in lines if line.startswith(word)]
+    return [line.removeprefix(EXPECT) for line in lines if line.startswith(EXPECT)]
 
 
 def checked(file: Path) -> list[str]:
     """What `mooring check` says, with places in the file."""
     ran = CliRunner().invoke(command, [str(file), "--json"])
-    mistakes = json.loads(ran.output)
+    mistakes = json.loads(ran.stdout)
     assert ran.exit_code == (1 if mistakes else 0)
-    return [f"{each['place']}: {each['what']}".replace(f"{file}:", "") for each in mistakes]
+    return [f"{each['place']}: {each['what']}".replace(f"{file}:", "").strip() for each in mistakes]
 
 
 def named(file: Path) -> str:
     return file.stem
 
 
-def bad_files() -> list[object]:
-    """Those that differ have to go on doing so until their note is taken out."""
-    return [
-        pytest.param(
-            file,
-            id=named(file),
-            marks=[pytest.mark.xfail(reason=why, strict=True) for why in expected(file, DIFFERS)],
-        )
-        for file in BAD
-    ]
-
-
-@pytest.mark.parametrize("file", bad_files())
+@pytest.mark.parametrize("file", BAD, ids=named)
 def test_every_mistake_is_told(file: Path) -> None:
     assert checked(file) == expected(file) != []
 

@@ -78,7 +78,6 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     later: tuple[str | dict[str, Any], ...] = ()  # nodes that join after the pod was tried
     pinned: str = ""  # the node a policy gives the pod before it is scheduled
     whole: bool = False  # with DynamicResources, which has its part in every message
-    differs: str = ""  # where Mooring does something else, what it does and why
 
     def texts(self) -> Iterator[str]:
         """Everything that is to be said."""

@@ -21,7 +21,7 @@ from mooring.framework.answers import FILTER_CODES
 from mooring.framework.cycle import Cycle
 from mooring.framework.forms import Filter
 from mooring.framework.session import Job, Session, Task
-from mooring.framework.status import Status, unschedulable
+from mooring.framework.status import Code, Status, unschedulable
 from mooring.model.objects import Pod
 
 SESSION_PREDICATE = unschedulable("node(s) were rejected by a session predicate")
@@ -102,6 +102,21 @@ class FullEvaluation:
             if status is not None:
                 return status
         return self._predicate(pod, node, session) if session else None
+
+    def pre_score(self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools | None) -> None:
+        """Runs pre_score; a plugin that skips there does not score. Those that keep their answers see no
+        nodes; where all do (None), those that judge by domain say themselves whether they score."""
+        hooks = [hook for hook in pod_class.pre_scores if ok is not None or hook.plugin.scope.kept]
+        nodes: list[NodeView] = []
+        if ok is not None and any(not hook.plugin.scope.kept for hook in hooks):
+            nodes = [self._view.view(row) for row in np.flatnonzero(ok).tolist()]
+        skipped = []
+        for name, method, plugin in hooks:
+            seen = () if plugin.scope.kept else nodes
+            answer = answers.call(name, "pre_score", method, cycle, pod, seen)
+            if answers.status(name, "pre_score", answer, {Code.SKIP}) is not None:
+                skipped.append(name)
+        cycle.skip_score = frozenset(skipped)
 
     def score(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools, session: Session | None = None

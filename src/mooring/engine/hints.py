@@ -31,19 +31,31 @@ class Hints:
             profile.name: {name: interests_of(plugin) for name, plugin in profile.plugins.items()} | others
             for profile in profiles
         }
+        self._matching: dict[tuple[str, Action], dict[str, dict[str, tuple[Interest, ...]]]] = {}
 
     def anyone_wants(self, event: ClusterEvent) -> bool:
-        return event.wildcard or any(
-            event.wanted_by(interest)
-            for plugins in self._interests.values()
-            for interests in plugins.values()
-            for interest in interests
-        )
+        return event.wildcard or any(self._wanting(event).values())
 
     def wanted(self, profile: str, plugin: str, event: ClusterEvent) -> bool:
         """Whether a plugin of a profile has registered for an event."""
-        interests = self._interests.get(profile, {}).get(plugin, ())
-        return any(event.wanted_by(interest) for interest in interests)
+        return plugin in self._wanting(event).get(profile, {})
+
+    def _wanting(self, event: ClusterEvent) -> dict[str, dict[str, tuple[Interest, ...]]]:
+        """The interests an event of this kind meets, by profile and plugin; worked out once per kind."""
+        kind = (event.resource, event.action)
+        if kind not in self._matching:
+            met = {
+                profile: {
+                    plugin: tuple(interest for interest in interests if event.wanted_by(interest))
+                    for plugin, interests in plugins.items()
+                }
+                for profile, plugins in self._interests.items()
+            }
+            self._matching[kind] = {
+                profile: {plugin: interests for plugin, interests in plugins.items() if interests}
+                for profile, plugins in met.items()
+            }
+        return self._matching[kind]
 
     def worth_requeuing(self, queued: QueuedPod, event: ClusterEvent) -> Requeue:
         """Whether an event may make a rejected pod schedulable, in the eyes of who rejected it."""
@@ -53,8 +65,9 @@ class Hints:
             mine = not isinstance(event.new, Pod) or event.new.metadata.uid == queued.pod.metadata.uid
             return Requeue.AFTER_BACKOFF if mine else Requeue.SKIP
         result = Requeue.SKIP
-        for plugin, interests in self._interests.get(queued.pod.spec.scheduler_name, {}).items():
-            if plugin not in queued.rejectors or not self._queues(queued.pod, event, interests, plugin):
+        rejectors = queued.rejectors
+        for plugin, interests in self._wanting(event).get(queued.pod.spec.scheduler_name, {}).items():
+            if plugin not in rejectors or not self._queues(queued.pod, event, interests, plugin):
                 continue
             if plugin in queued.pending_plugins:
                 return Requeue.IMMEDIATELY
@@ -66,8 +79,6 @@ class Hints:
     def _queues(self, pod: Pod, event: ClusterEvent, interests: tuple[Interest, ...], plugin: str) -> bool:
         """Whether any matching hint says so. A hint that fails counts as a yes: better tried than lost."""
         for interest in interests:
-            if not event.wanted_by(interest):
-                continue
             if interest.hint is None:
                 return True
             try:

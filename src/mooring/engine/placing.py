@@ -32,7 +32,7 @@ from mooring.errors import PluginFailed
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
 from mooring.framework.session import Session
-from mooring.framework.status import Code, Status, unresolvable
+from mooring.framework.status import Status, unresolvable
 from mooring.model.objects import Pod
 
 Rows = Sequence[int]
@@ -187,7 +187,7 @@ class Placer:
 
     def _choose_kept(self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None) -> Choice | None:
         if pod_class.pre_scores:
-            self._pre_score(pod_class, cycle, pod, None)
+            self.full.pre_score(pod_class, cycle, pod, None)
         kept = self.kept.of(pod_class, cycle)
         buckets = kept.sync(cycle, pod)
         if self._nominator:
@@ -238,7 +238,7 @@ class Placer:
         pod, ok = self._before_score(pod_class, cycle, pod, ok)
         feasible = np.flatnonzero(ok)
         if pod_class.pre_scores:
-            self._pre_score(pod_class, cycle, pod, [self._view.view(row) for row in feasible.tolist()])
+            self.full.pre_score(pod_class, cycle, pod, ok)
         scored = self.full.score(pod_class, cycle, pod, ok, session).totals
         if bonus:
             scored[list(bonus)] += np.fromiter(bonus.values(), np.int64, len(bonus))
@@ -263,19 +263,6 @@ class Placer:
                     what = f"returned {answer!r}, which is not a pod and nodes"
                     raise answers.failed(name, "before_score", what) from None
         return pod, ok
-
-    def _pre_score(self, pod_class: PodClass, cycle: Cycle, pod: Pod, nodes: Sequence[object] | None) -> None:
-        """Runs pre_score; a plugin that skips there does not score. Those that keep their answers see no
-        nodes; where all do (None), those that judge by domain say themselves whether they score."""
-        skipped = []
-        for name, method, plugin in pod_class.pre_scores:
-            if nodes is None and not plugin.scope.kept:
-                continue
-            seen = () if plugin.scope.kept else nodes
-            answer = answers.call(name, "pre_score", method, cycle, pod, seen)
-            if answers.status(name, "pre_score", answer, {Code.SKIP}) is not None:
-                skipped.append(name)
-        cycle.skip_score = frozenset(skipped)
 
     # why not
 

@@ -44,6 +44,8 @@ class SchedulingQueue:
             Where.ERROR_BACKOFF: self._erring,
         }
         self._unschedulable: dict[str, QueuedPod] = {}
+        # Pods held by a gate, by scheduler name and gating plugin: an event passes over them together.
+        self._held: dict[tuple[str, str], dict[str, QueuedPod]] = {}
         self._next_flush = float(FLUSH_EVERY_S)
         self.in_flight = InFlight()
 
@@ -58,12 +60,11 @@ class SchedulingQueue:
 
     def sizes(self) -> dict[str, int]:
         """How many pods are in each part, in the words of the metric `pending_pods`."""
-        gated = sum(1 for queued in self._unschedulable.values() if queued.gating_plugin)
         return {
             "active": len(self._active),
             "backoff": len(self._backing_off) + len(self._erring),
-            "unschedulable": len(self._unschedulable) - gated,
-            "gated": gated,
+            "unschedulable": len(self._unschedulable),
+            "gated": sum(map(len, self._held.values())),
         }
 
     # coming and going
@@ -140,7 +141,11 @@ class SchedulingQueue:
         """Something happened: every unschedulable pod it may help is tried again."""
         if not self._hints.anyone_wants(event):
             return
-        for queued in list(self._unschedulable.values()):
+        woken = list(self._unschedulable.values())
+        for (scheduler, gate), held in self._held.items():
+            if event.wildcard or self._hints.wanted(scheduler, gate, event):
+                woken.extend(held.values())
+        for queued in woken:
             if queued.pod.metadata.uid != but:
                 self._wake(queued, event, now)
         self.in_flight.record(event)
@@ -175,13 +180,14 @@ class SchedulingQueue:
         """When a tick can change something next."""
         heads = [head for heap in (self._backing_off, self._erring) if (head := heap.peek())]
         moments = [head.backoff_expiration + 1 for head in heads]
-        stuck = [_stuck_since(q) + STUCK_AFTER_S for q in self._unschedulable.values() if not q.gating_plugin]
+        stuck = [_stuck_since(q) + STUCK_AFTER_S for q in self._unschedulable.values()]
         if stuck:
             moments.append(max(self._next_flush, ceil(min(stuck) / FLUSH_EVERY_S) * FLUSH_EVERY_S))
         return min(moments, default=None)
 
     def _flush_stuck(self, now: float) -> None:
-        for queued in list(self._unschedulable.values()):
+        held = (queued for pods in self._held.values() for queued in pods.values())
+        for queued in (*self._unschedulable.values(), *held):
             if now - _stuck_since(queued) > STUCK_AFTER_S:
                 queued.flushed_at = now
                 self._wake(queued, UNSCHEDULABLE_TIMEOUT, now)
@@ -208,8 +214,7 @@ class SchedulingQueue:
 
     def _requeue(self, queued: QueuedPod, strategy: Requeue, now: float) -> None:
         if strategy is Requeue.SKIP:
-            queued.where = Where.UNSCHEDULABLE
-            self._unschedulable[queued.pod.metadata.uid] = queued
+            self._park(queued)
         elif strategy is Requeue.AFTER_BACKOFF and self._backoff.backing_off(queued, now):
             self._enter_backoff(queued)
         else:
@@ -224,7 +229,7 @@ class SchedulingQueue:
 
     def _leave(self, queued: QueuedPod) -> None:
         if queued.where is Where.UNSCHEDULABLE:
-            del self._unschedulable[queued.pod.metadata.uid]
+            del self._home(queued)[queued.pod.metadata.uid]
         elif queued.where in self._heaps:
             self._heaps[queued.where].discard(queued)
         queued.where = Where.NOWHERE
@@ -237,9 +242,19 @@ class SchedulingQueue:
             return False
         queued.gating_plugin, queued.gating_message = status.plugin, status.message
         queued.unschedulable_plugins |= {status.plugin}
-        queued.where = Where.UNSCHEDULABLE
-        self._unschedulable[queued.pod.metadata.uid] = queued
+        self._park(queued)
         return True
+
+    def _park(self, queued: QueuedPod) -> None:
+        """Among the unschedulable, or behind the gate that holds it."""
+        queued.where = Where.UNSCHEDULABLE
+        self._home(queued)[queued.pod.metadata.uid] = queued
+
+    def _home(self, queued: QueuedPod) -> dict[str, QueuedPod]:
+        """Where a parked pod is kept."""
+        if not queued.gating_plugin:
+            return self._unschedulable
+        return self._held.setdefault((queued.pod.spec.scheduler_name, queued.gating_plugin), {})
 
     def _enter_active(self, queued: QueuedPod, now: float) -> None:
         if not self._gated(queued):
@@ -261,7 +276,7 @@ class SchedulingQueue:
     def check(self) -> None:
         """Asserts that every pod is in exactly the part it says."""
         for uid, queued in self._pods.items():
-            assert (queued.where is Where.UNSCHEDULABLE) == (uid in self._unschedulable), queued
+            assert (queued.where is Where.UNSCHEDULABLE) == (uid in self._home(queued)), queued
             assert (queued.where is Where.IN_FLIGHT) == (uid in self.in_flight.pods), queued
             for where, heap in self._heaps.items():
                 assert (queued.where is where) == (queued in heap), queued

@@ -19,6 +19,7 @@ from mooring.engine.full import FullEvaluation, rows_mask
 from mooring.engine.hints import EXTENDER
 from mooring.errors import ClusterError, PluginFailed
 from mooring.framework.cycle import Cycle
+from mooring.framework.domain import DOMAINS
 from mooring.model.objects import Pod
 
 NARROWED = "mooring/narrowed"  # where a cycle holds the only nodes the pod may go to
@@ -120,7 +121,9 @@ class Stories:
             return Story(key, note.cycle.now, note.node, note.message, 0, 0, (), ())
 
     def _tell(self, note: Note) -> Story:
-        nodes, cycle, pod = self._cluster.nodes, note.cycle, note.pod
+        nodes, pod = self._cluster.nodes, note.pod
+        cycle = note.cycle.clone()
+        cycle.forget(DOMAINS)  # what was lent to it has moved on with the cluster
         candidates = nodes.alive[: nodes.high].copy()
         counts: Counter[tuple[str, str]] = Counter()
         if narrowed := cycle.read(NARROWED, None):
@@ -138,14 +141,15 @@ class Stories:
             counts.update(judged.counts(int((candidates & ~left).sum())))
             candidates &= left
         rejections = [Rejection(plugin, reason, n) for (plugin, reason), n in counts.most_common()]
-        best = self._best(note, candidates) if candidates.any() else []
+        best = self._best(note, cycle, candidates) if candidates.any() else []
         return Story(
             pod.key, cycle.now, note.node, note.message, len(nodes), int(candidates.sum()),
             tuple(rejections), tuple(best),
         )  # fmt: skip
 
-    def _best(self, note: Note, ok: Bools) -> list[Candidate]:
-        scored = self._full.score(note.pod_class, note.cycle, note.pod, ok)
+    def _best(self, note: Note, cycle: Cycle, ok: Bools) -> list[Candidate]:
+        self._full.pre_score(note.pod_class, cycle, note.pod, ok)
+        scored = self._full.score(note.pod_class, cycle, note.pod, ok)
         nodes = self._cluster.nodes
         rows = sorted(np.flatnonzero(ok).tolist(), key=lambda row: (-scored.totals[row], nodes.arrival[row]))
         chosen = nodes.rows.get(note.node)

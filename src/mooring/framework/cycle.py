@@ -33,6 +33,11 @@ class Cycle:
             return default[0]
         return state[key]
 
+    def forget(self, prefix: str) -> None:
+        """Drops every value whose key begins so."""
+        for key in [key for key in self._state or {} if key.startswith(prefix)]:
+            del (self._state or {})[key]
+
     def activate(self, pod: Pod) -> None:
         """Asks for a pod to be tried again once this one has its place."""
         self.pods_to_activate.append(pod)

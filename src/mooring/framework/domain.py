@@ -21,6 +21,7 @@ from mooring.framework.status import SKIP, Status
 from mooring.model.objects import Pod
 
 Key = Hashable
+DOMAINS = "domains of "  # and the plugin's name: where its state lies in a cycle
 
 
 class DomainState(ABC):
@@ -76,7 +77,7 @@ class DomainPlugin(Plugin):
 
     def state_key(self) -> str:
         """Where the state lies in a cycle."""
-        return f"domains of {self.name}"
+        return DOMAINS + self.name
 
     def prepare(self, cycle: Cycle, pod: Pod) -> None:
         """Has the cycle hold a state, so that copies of the cycle need not make their own."""

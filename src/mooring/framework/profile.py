@@ -71,7 +71,6 @@ def make_profile(
         try:
             plugins[name] = plugin(plan.args.get(name) or plugin.Args(), handle_for(plugin))
         except Exception as error:
-            raise ConfigError.at(
-                "", f'initializing plugin "{name}": {type(error).__name__}: {error}'
-            ) from error
+            what = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            raise ConfigError.at("", f'initializing plugin "{name}": {what}') from error
     return Profile(plan, plugins)
