@@ -26,11 +26,11 @@ from mooring.testing.builders import PodBuilder
 from oracle import Outcome, decide
 
 SOAK_EXAMPLES = int(os.environ.get("MOORING_SOAK_EXAMPLES", "2000"))
-WORLDS_PLAYED, PARTS, STEPS_PLAYED = 320, 8, 30
+WORLDS_PLAYED, PARTS, STEPS_PLAYED = 600, 8, 36
 HOST, ZONE, RACK = "kubernetes.io/hostname", "topology.kubernetes.io/zone", "rack"
 KEYS = (HOST, ZONE, RACK)
 NAMES = [f"n{i}" for i in range(6)]
-SPACES = ["default", "other", "third"]
+SPACES = ["default", "default", "default", "other", "third"]
 WEB, DB = {"app": "web"}, {"app": "db"}
 EVERYWHERE: dict[str, Any] = {"namespaceSelector": {}}
 TEAM = {"namespaceSelector": {"matchLabels": {"team": "x"}}}
@@ -75,6 +75,7 @@ AFFINITY: list[Any] = [
     web,
     lambda p: web(p).apart(HOST, WEB),
     lambda p: db(p).apart(HOST, WEB),
+    lambda p: db(p).apart(HOST, DB),
     lambda p: web(p).apart(ZONE, DB),
     lambda p: db(p).apart(RACK, WEB).prefers_near(ZONE, WEB, 30),
     lambda p: db(p).near(ZONE, WEB),
@@ -125,7 +126,7 @@ RACKS = ["own", "own", "r1", "r2", ""]
 
 
 def make_node(tidy: bool, name: int, host: int, zone: int, rack: int, more: int, _: int) -> Node:
-    made = node(NAMES[name]).without_label(HOST).has(pods=(4, 9)[more % 2])
+    made = node(NAMES[name]).without_label(HOST).has(pods=(5, 40)[more % 4 > 0])
     hosts, racks = ("own", "own") if tidy else (HOSTS[host], RACKS[rack])
     for key, value in ((HOST, hosts), (ZONE, ZONES[zone]), (RACK, racks)):
         if value:

@@ -285,6 +285,14 @@ def test_a_nominated_pod_keeps_others_away(kept: bool) -> None:
     assert set(asked.scores(plain)) == {"n2"}
 
 
+def test_a_nominated_pod_counts_only_beside_others(kept: bool) -> None:
+    """What is held against a pod where the key is missing rejects nothing, so nobody looks at it."""
+    vip = pod("vip").priority(9).apart("az", S1).nominated_to("n0").gated("later")
+    there = pod("there").apart("az", S1, namespaces=["default"]).running_on("n1")
+    asked = stage(kept, *nodes(n0={"az": "0"}, n1={}), vip, there)
+    assert set(asked.scores(plain)) == {"n0", "n1"}
+
+
 def test_a_nominated_pod_is_kept_away_from(kept: bool) -> None:
     vip = labelled("vip", S2).priority(9).nominated_to("n0").gated("later")
     asked = stage(kept, *nodes(n0={"az": "0"}, n1={"az": "1"}), vip)

@@ -80,10 +80,9 @@ class InterPodAffinity(DomainPlugin):
         )
 
     def add_pod(self, cycle: Cycle, pod: Pod, added: Pod, node: NodeView) -> None:
-        """A pod tried on a node may hold a term against the pod that nobody has held so far. As with
-        kube-scheduler it makes no difference to a pod that could be rejected nowhere without it."""
+        """A pod tried on a node may hold a term against the pod that nobody has held so far."""
         state: InterPodState | None = cycle.read(self.state_key(), None)
-        if state is None or not state.rejects:
+        if state is None or not state.filters:
             return
         for term in self._terms(added).anti_affinity:
             if term.matches_pod(pod) and term not in state.kept_away:

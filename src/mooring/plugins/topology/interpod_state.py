@@ -41,6 +41,7 @@ class InterPodState(DomainState):
         self.filters = bool(near or apart or kept_away)
         self.scores = bool(weighed)
         self.kept_away = frozenset(term for term, _ in kept_away)
+        self._is_copy = False
         self._starts_its_own = starts_its_own
         self._unique = unique
         self._weights = [weight for weight, _, _ in weighed]
@@ -51,12 +52,6 @@ class InterPodState(DomainState):
         self._apart = range(len(near), len(near) + len(apart))
         self._kept_away = range(self._apart.stop, self._apart.stop + len(kept_away))
         self._weighed = range(self._kept_away.stop, len(counted))
-
-    @property
-    def rejects(self) -> bool:
-        """Whether some node may be rejected, as pods are placed now."""
-        held = any(self._sums[index].total for index in self._kept_away)
-        return bool(self._near or self._apart) or held
 
     def keep_away(self, term: Term, amount: Amount, nodes: Iterable[NodeView]) -> None:
         """One more term is held against the pod, by pods on these nodes. For copies to try things on:
@@ -89,9 +84,14 @@ class InterPodState(DomainState):
         return [self._raw(key) for key in keys]  # type: ignore[arg-type]
 
     def clone(self) -> Self:
+        """As with kube-scheduler, what is tried on a copy makes no difference to a pod that no node would
+        be rejected for without it."""
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy._sums = [sums.clone() for sums in self._sums]
+        if not self._is_copy:
+            held = any(self._sums[index].total for index in self._kept_away)
+            copy.filters, copy._is_copy = bool(self._near or self._apart or held), True
         return copy
 
     def _is_near(self, tokens: tuple[object, ...]) -> bool:
