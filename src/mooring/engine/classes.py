@@ -36,6 +36,8 @@ class PodClass(msgspec.Struct, eq=False):
     scorers: tuple[tuple[Scorer, int], ...] = ()
     pre_filters: tuple[Hook, ...] = ()
     pre_scores: tuple[Hook, ...] = ()
+    reserves: tuple[Hook, ...] = ()
+    permits: tuple[Hook, ...] = ()
     keeps: bool = False  # every plugin that looks at it keeps its answers
     met: bool = False  # a pod of it has been placed, or tried, before
 
@@ -46,9 +48,11 @@ class PodClass(msgspec.Struct, eq=False):
         self.scorers = tuple((form, weight) for form, weight in profile.scorers if form.name in signs)
         self.pre_filters = self._concerned("pre_filter")
         self.pre_scores = self._concerned("pre_score")
+        self.reserves = self._concerned("reserve")
+        self.permits = self._concerned("permit")
         transformed = profile.at("before_filter") or profile.at("before_score")
         self.keeps = not transformed and all(
-            profile.plugins[name].scope is not Scope.CLUSTER for name in signs
+            profile.plugins[name].scope is not Scope.CLUSTER for name in signs if name in profile.looking
         )
 
     def _concerned(self, point: str) -> tuple[Hook, ...]:
@@ -93,7 +97,7 @@ class ProfileClasses:
         return found
 
     def _signs(self, plugins: list[Plugin], pod: Pod) -> Signs:
-        return tuple(_sign(plugin, pod) for plugin in plugins)
+        return tuple([_sign(plugin, pod) for plugin in plugins])
 
     def _make(self, signs: Signs, more: Signs, matches: tuple[int, ...], *, shared: bool) -> PodClass:
         by_plugin = zip((*self._by_spec, *self._by_pod), (*signs, *more), strict=True)

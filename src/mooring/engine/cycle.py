@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mooring.engine.attempt import Attempt
+from mooring.engine.classes import PodClass
 from mooring.engine.decisions import SCHEDULER_ERROR, UNSCHEDULABLE, Bind, Decision, Wait
 from mooring.engine.fit_error import NO_NODES, FitError, one_node, rejected_before
 from mooring.engine.full import session_of
@@ -165,6 +166,8 @@ class SchedulingCycle:
 
     def take(self, attempt: Attempt, choice: Choice) -> None:
         engine, profile, cycle = self._engine, attempt.profile, attempt.cycle
+        pod_class = attempt.pod_class
+        assert pod_class is not None
         node_name = engine.cluster.nodes.object_at(choice.row).metadata.name
         if profile.shapes_pods:
             self._shape(attempt, node_name)
@@ -178,8 +181,9 @@ class SchedulingCycle:
         engine.nominator.remove(pod.metadata.uid)
         reserved = Reserved(attempt.queued, cycle, profile, pod, node_name)
         try:
-            self._reserve(attempt, node_name)
-            waits = self._permit(attempt, node_name)
+            if pod_class.reserves:
+                self._reserve(attempt, pod_class, node_name)
+            waits = self._permit(attempt, pod_class, node_name) if pod_class.permits else None
             if not waits:
                 attempt.decisions.append(self.bind(reserved))
         except (Unfit, PluginFailed):
@@ -206,15 +210,15 @@ class SchedulingCycle:
             else:
                 self._must_pass(answers.status(name, "resize_pod", answer, RESERVE_CODES), node_name)
 
-    def _reserve(self, attempt: Attempt, node_name: str) -> None:
-        for name, method, _ in attempt.profile.at("reserve"):
+    def _reserve(self, attempt: Attempt, pod_class: PodClass, node_name: str) -> None:
+        for name, method, _ in pod_class.reserves:
             answer = answers.call(name, "reserve", method, attempt.cycle, attempt.pod, node_name)
             self._must_pass(answers.status(name, "reserve", answer, RESERVE_CODES), node_name)
 
-    def _permit(self, attempt: Attempt, node_name: str) -> dict[str, float]:
+    def _permit(self, attempt: Attempt, pod_class: PodClass, node_name: str) -> dict[str, float]:
         """The plugins that want the pod to wait, and for how long at most."""
         waits: dict[str, float] = {}
-        for name, method, _ in attempt.profile.at("permit"):
+        for name, method, _ in pod_class.permits:
             answer = answers.call(name, "permit", method, attempt.cycle, attempt.pod, node_name)
             status = answers.status(name, "permit", answer, PERMIT_CODES)
             if status is not None and status.code is Code.WAIT:

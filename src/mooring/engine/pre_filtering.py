@@ -23,6 +23,9 @@ class PreFiltered(msgspec.Struct, frozen=True):
     plugins: tuple[str, ...] = ()  # that rejected it together, when no single one did
 
 
+NOTHING_SAID = PreFiltered()
+
+
 def transform(profile: Profile, cycle: Cycle, pod: Pod) -> Pod | Status:
     """The pod as the transformers make it, or the status with which one of them refuses it."""
     for name, method, _ in profile.at("before_pre_filter"):
@@ -43,6 +46,8 @@ def same_pod(plugin: str, point: str, pod: Pod, answer: Pod) -> Pod:
 
 def pre_filter(pod_class: PodClass, cycle: Cycle, pod: Pod) -> PreFiltered:
     """Runs every pre-filter of the pod's class."""
+    if not pod_class.pre_filters and pod_class.profile.goes_straight_on:
+        return NOTHING_SAID
     rejection: Status | None = None
     skipped, names, narrowing = [], None, []
     for name, method, _ in pod_class.pre_filters:

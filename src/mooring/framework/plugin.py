@@ -64,7 +64,8 @@ class Plugin:
     def sign(self, pod: Pod) -> Hashable:
         """What this plugin reads of a pod: pods of equal signature get equal answers.
 
-        None means the plugin has nothing to say about the pod: its filter and score are skipped.
+        None means the plugin has nothing to say about the pod: it is not asked to pre-filter, filter,
+        score, reserve or permit it.
         UNSIGNABLE means no other pod is like this one.
         """
         return WHOLE_POD

@@ -9,6 +9,7 @@ from mooring.config.profiles import ProfilePlan
 from mooring.errors import ConfigError
 from mooring.framework.forms import Filter, Scorer
 from mooring.framework.handle import Handle
+from mooring.framework.inspection import signs_itself
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import POINTS
 from mooring.framework.registry import Registry
@@ -37,7 +38,11 @@ class Profile:
         scorers = (Scorer.of(plugin) for plugin in self._at_config("score"))
         self.scorers = [(scorer, weights[scorer.name]) for scorer in scorers if scorer]
         scoring = {form.name for form, _ in self.scorers}
-        self.evaluating = scoring | {form.name for form in self.filters}  # plugins that look at nodes
+        self.looking = scoring | {form.name for form in self.filters}  # plugins that look at nodes
+        # Plugins whose `sign` counts: those that look at nodes, and others that say what they read.
+        self.evaluating = self.looking | {name for name, p in plugins.items() if signs_itself(type(p))}
+        # Nothing runs between the pre-filters and the choice of a node.
+        self.goes_straight_on = not (self._at["after_pre_filter"] or self._at["find_one_node"])
         self.shapes_pods = bool(self._at["allocate"] or self._at["resize_pod"])
         self.queue_sort = self._at_config("queueSort")[0]
 

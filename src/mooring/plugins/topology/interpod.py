@@ -48,6 +48,8 @@ class InterPodAffinity(DomainPlugin):
         self._carried: dict[Any, RowCounts] = handle.counts.carrier(self.name, self._carries)
 
     def sign(self, pod: Pod) -> Hashable:
+        if pod.spec.affinity is None and not self._carried:
+            return None
         self._follow_namespaces()
         terms, carried = self._terms(pod), self._carried_against(pod)
         if not terms and not carried:
@@ -134,6 +136,8 @@ class InterPodAffinity(DomainPlugin):
 
     def _carries(self, pod: Pod) -> tuple[Carried, ...]:
         """The terms a placed pod holds against those that come after it."""
+        if pod.spec.affinity is None:
+            return ()
         terms = self._terms(pod)
         if not terms:
             return ()

@@ -114,8 +114,10 @@ class PodTopologySpread(DomainPlugin):
 
     def _constraints(self, pod: Pod) -> tuple[Constraint, ...]:
         """A pod's own constraints or the defaults, remembered until a Service or a workload changes."""
-        if not pod.spec.topology_spread_constraints and not self._defaults:
-            return ()
+        if not pod.spec.topology_spread_constraints:
+            meta = pod.metadata
+            if not self._defaults or not (meta.labels or meta.owner_references):
+                return ()  # nothing can select a pod without labels
         services, replica_sets, controllers, stateful_sets = self._listers
         version = services.version + replica_sets.version + controllers.version + stateful_sets.version
         if version != self._version or len(self._known) > REMEMBERED:
