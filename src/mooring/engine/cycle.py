@@ -28,6 +28,7 @@ from mooring.errors import PluginFailed
 from mooring.framework import answers
 from mooring.framework.answers import PostFilterResult
 from mooring.framework.cycle import Cycle
+from mooring.framework.domain import DOMAINS
 from mooring.framework.session import Session
 from mooring.framework.status import Code, Status, unschedulable
 from mooring.model.objects import Pod
@@ -286,6 +287,7 @@ class SchedulingCycle:
 
     def _note(self, attempt: Attempt, node_name: str, message: str) -> None:
         if attempt.pod_class is not None:
+            attempt.cycle.forget(DOMAINS)  # it knows every node, and notes are kept for long
             position = self._engine.cluster.history.position
             note = Note(attempt.queued.pod, attempt.pod_class, attempt.cycle, position, node_name, message)
             self._engine.stories.note(note)

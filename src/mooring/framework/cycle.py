@@ -35,8 +35,8 @@ class Cycle:
 
     def forget(self, prefix: str) -> None:
         """Drops every value whose key begins so."""
-        for key in [key for key in self._state or {} if key.startswith(prefix)]:
-            del (self._state or {})[key]
+        if self._state:
+            self._state = {key: value for key, value in self._state.items() if not key.startswith(prefix)}
 
     def activate(self, pod: Pod) -> None:
         """Asks for a pod to be tried again once this one has its place."""
