@@ -2,7 +2,8 @@
 
 Files say at their end what is expected of them.
 
-Bad ones: `# expect: line:column: what`, a line for each mistake. Good ones: `# expect: <profile> scores with <plugin> <weight>, ...` and
+Bad ones: `# expect: line:column: what`, a line for each mistake.
+Good ones: `# expect: <profile> scores with <plugin> <weight>, ...` and
 `# expect: <profile> filters with <plugin>, ...`, in order.
 """
 
