@@ -16,7 +16,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.plugin import WHOLE_POD
 from mooring.framework.scope import Scope
 
-ROWS_KEPT = 1_000_000  # over all classes: about 200 bytes each
+ROWS_KEPT = 400_000  # over all classes: about 500 bytes each
 FEWEST_KEPT = 8  # classes, however large the cluster
 
 
