@@ -37,6 +37,7 @@ from mooring.model.selectors import (
     required_node_affinity_matches,
 )
 from mooring.plugins.kept import PerSpec
+from mooring.plugins.node_terms import one_term
 from mooring.plugins.wanted_nodes import Terms, readable_terms, wanted_nodes
 
 NOT_POD = "node(s) didn't match Pod's node affinity/selector"
@@ -123,7 +124,7 @@ class NodeAffinity(Plugin):
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: StaticColumns) -> Ints:
         scores = np.zeros(len(nodes), np.int64)
         for weight, term in self._terms(pod):
-            scores += weight * _matches(term, nodes)
+            scores += weight * one_term(term, nodes)
         return scores
 
     def events(self) -> tuple[Interest, ...]:
@@ -152,15 +153,5 @@ def _any_match(terms: Terms | None, nodes: StaticColumns) -> Bools:
     """Some term holds; without a list of terms every node will do."""
     matching = np.full(len(nodes), terms is None)
     for term in terms or ():
-        matching |= _matches(term, nodes)
-    return matching
-
-
-def _matches(term: NodeTerm, nodes: StaticColumns) -> Bools:
-    matching = np.ones(len(nodes), np.bool_)
-    for requirement in term.labels:
-        matching &= nodes.matching_label(requirement.key, requirement.matches)
-    for requirement in term.fields:
-        named = nodes.named(requirement.values)
-        matching &= named if requirement.operator == "In" else ~named
+        matching |= one_term(term, nodes)
     return matching

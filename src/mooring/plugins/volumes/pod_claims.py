@@ -11,12 +11,12 @@ from mooring.cluster.columns import Bools, StaticColumns
 from mooring.cluster.view import StaticNode
 from mooring.framework.status import Status, unresolvable
 from mooring.model.objects import Pod
+from mooring.plugins.node_terms import any_term
 from mooring.plugins.volumes.assumed import AssumedStorage
 from mooring.plugins.volumes.kinds import WAIT_FOR_FIRST_CONSUMER, Claim, StorageClass, Volume
 from mooring.plugins.volumes.matching import Offer, offer
 from mooring.plugins.volumes.pod_volumes import ClaimUse, not_owner, volumes_of
 from mooring.plugins.volumes.provisioning import Provision, Verdict, provision
-from mooring.plugins.volumes.reach import any_term
 from mooring.plugins.volumes.storage import NO_CLAIM, Storage
 
 LOST = 'persistentvolumeclaim "{}" bound to non-existent persistentvolume "{}"'

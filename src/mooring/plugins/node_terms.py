@@ -18,13 +18,14 @@ def any_term(terms: Iterable[NodeTerm], nodes: StaticColumns) -> Bools:
         if len(term.labels) == 1 and not term.fields and term.labels[0].operator == "In":
             values.setdefault(term.labels[0].key, set()).update(term.labels[0].values)
         elif term.labels or term.fields:
-            matching |= _one_term(term, nodes)
+            matching |= one_term(term, nodes)
     for key, wanted in values.items():
         matching |= nodes.matching_label(key, wanted.__contains__)
     return matching
 
 
-def _one_term(term: NodeTerm, nodes: StaticColumns) -> Bools:
+def one_term(term: NodeTerm, nodes: StaticColumns) -> Bools:
+    """Nodes that a term matches."""
     matching = np.ones(len(nodes), np.bool_)
     for requirement in term.labels:
         matching &= nodes.matching_label(requirement.key, requirement.matches)
