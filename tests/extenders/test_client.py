@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import socket
 import ssl
-import subprocess
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
+import trustme
 
 from engine.stage import pod
 from extenders.server import Server, says, serving
@@ -120,22 +120,15 @@ NAME = "extender.test"
 
 
 class Certificate:
-    """A self-signed certificate for the name `extender.test`, and its key."""
+    """A certificate for the name `extender.test`, its key, and the root that vouches for it."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        self.cert, self.key = folder / f"{name}.pem", folder / f"{name}.key"
-        line = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-        line += [
-            "-nodes",
-            "-days",
-            "2",
-            "-subj",
-            f"/CN={name}",
-            "-addext",
-            "subjectAltName=DNS:extender.test",
-        ]
-        line += ["-keyout", str(self.key), "-out", str(self.cert)]
-        subprocess.run(line, check=True, capture_output=True)
+        authority = trustme.CA()
+        issued = authority.issue_cert(NAME)
+        self.root, self.cert, self.key = (folder / f"{name}.{kind}" for kind in ("root", "pem", "key"))
+        authority.cert_pem.write_to_path(str(self.root))
+        self.cert.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
+        issued.private_key_pem.write_to_path(str(self.key))
 
     def context(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -166,7 +159,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     ],
 )
 async def test_tls(way: str, trusted: bool, ours: Certificate, theirs: Certificate) -> None:
-    root = str(ours.cert)
+    root = str(ours.root)
     fields: dict[str, Any] = {
         "nothing said": {},
         "insecure": {"tls_config": ExtenderTLS(insecure=True)},
@@ -174,10 +167,10 @@ async def test_tls(way: str, trusted: bool, ours: Certificate, theirs: Certifica
         "root file": {"tls_config": ExtenderTLS(ca_file=root, server_name=NAME)},
         "root data": {
             "enable_https": True,
-            "tls_config": ExtenderTLS(ca_data=ours.cert.read_bytes(), server_name=NAME),
+            "tls_config": ExtenderTLS(ca_data=ours.root.read_bytes(), server_name=NAME),
         },
         "root and no name": {"tls_config": ExtenderTLS(ca_file=root)},
-        "wrong root": {"tls_config": ExtenderTLS(ca_file=str(theirs.cert), server_name=NAME)},
+        "wrong root": {"tls_config": ExtenderTLS(ca_file=str(theirs.root), server_name=NAME)},
     }[way]
     with serving(says({}), ours.context()) as server:
         asked = extender(url_prefix=server.url, **fields)
@@ -192,7 +185,7 @@ async def test_tls(way: str, trusted: bool, ours: Certificate, theirs: Certifica
 async def test_a_certificate_of_our_own(as_data: bool, ours: Certificate, theirs: Certificate) -> None:
     demanding = ours.context()
     demanding.verify_mode = ssl.CERT_REQUIRED
-    demanding.load_verify_locations(theirs.cert)
+    demanding.load_verify_locations(theirs.root)
     tls = ExtenderTLS(insecure=True, cert_file=str(theirs.cert), key_file=str(theirs.key))
     if as_data:
         cert, key = theirs.cert.read_bytes(), theirs.key.read_bytes()
