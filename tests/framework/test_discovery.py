@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
@@ -238,3 +239,13 @@ def test_subclasses_are_named_after_themselves() -> None:
     class Derived(Base): ...
 
     assert (Base.name, Derived.name) == ("Given", "Derived")
+
+
+def test_a_file_changed_within_the_second_is_read_anew(write: Callable[..., Path]) -> None:
+    source = "class {}(Plugin):\n    def filter(self, cycle, pod, node): ..."
+    file = write(source.format("A"))
+    assert [plugin.name for plugin in plugins_in(file.parent)] == ["A"]
+    times = (file.stat().st_atime, file.stat().st_mtime)
+    write(source.format("B"))
+    os.utime(file, times)  # same time, same size: only the text differs
+    assert [plugin.name for plugin in plugins_in(file.parent)] == ["B"]

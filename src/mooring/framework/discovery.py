@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import sys
 import traceback
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from mooring.errors import PolicyError, did_you_mean
 from mooring.framework.plugin import Plugin
@@ -72,10 +73,22 @@ def _plugins_of(module: ModuleType, file: Path) -> list[type[Plugin]]:
     return list(dict.fromkeys(mine))  # a class may have two names
 
 
+class Uncached(SourceFileLoader):
+    """Compiles a file each time."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
 def _run(file: Path) -> ModuleType:
-    """Runs a policy file as a module of its own."""
+    """Runs a policy file as a module of its own, as it is written now.
+
+    Python's cache of compiled files is left out: it takes a file that was changed within a second,
+    and kept its size, for the old one.
+    """
     name = f"mooring_policies.{file.stem}"
-    spec = spec_from_file_location(name, file)
+    spec = spec_from_file_location(name, file, loader=Uncached(name, str(file.absolute())))
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
