@@ -8,6 +8,7 @@ import pytest
 
 from engine.stage import Stage, changed, made, node, pod
 from mooring.engine.decisions import Bind
+from mooring.framework.cycle import Cycle
 from mooring.framework.status import SKIP, error, unresolvable, unschedulable, wait
 from mooring.model.objects import Pod, PodSchedulingGate
 
@@ -265,13 +266,34 @@ def test_reservations_are_restored_by_every_plugin_that_can() -> None:
     )
     view = stage.engine.view.node("n")
     handle = stage.plugin("Asks").handle
-    assert handle.restore_reservations(None, pod("p"), [], [], view) == {"Gpu": {"gpu": 1}, "Cpu": 4}
+    assert handle.restore_reservations(Cycle("p", 0.0), pod("p"), [], [], view) == {
+        "Gpu": {"gpu": 1},
+        "Cpu": 4,
+    }
 
 
 def test_reservations_that_cannot_be_restored() -> None:
     asks = made("Asks", filter=lambda *a: None)
     stage = Stage(asks, restoring("Gpu", unschedulable("taken")), restoring("Cpu", 4)).nodes("n")
     status = stage.plugin("Asks").handle.restore_reservations(
-        None, pod("p"), [], [], stage.engine.view.node("n")
+        Cycle("p", 0.0), pod("p"), [], [], stage.engine.view.node("n")
     )
     assert (status.plugin, status.message) == ("Gpu", "taken")
+
+
+def test_restoring_is_announced_once_per_attempt() -> None:
+    told: list[str] = []
+    listens = made(
+        "Listens",
+        pre_restore_reservation=lambda self, cycle, pod: told.append(pod.name),
+        restore_reservation=lambda self, *arguments: 1,
+        filter=lambda *a: None,
+    )
+    stage = Stage(listens).nodes("n", "m")
+    handle, cycle = stage.plugin("Listens").handle, Cycle("p", 0.0)
+    for name in ("n", "m"):
+        view = stage.engine.view.node(name)
+        assert handle.restore_reservations(cycle, pod("p"), [], [], view) == {"Listens": 1}
+    assert told == ["p"]
+    handle.restore_reservations(Cycle("p", 1.0), pod("q"), [], [], stage.engine.view.node("n"))
+    assert told == ["p", "q"]

@@ -89,8 +89,8 @@ class ProfileClasses:
             return self._make(signs, more, labels.matches, shared=False)
         key: Hashable = (sign_id, more, labels.matches)
         if self._whole_pod:
-            annotations = tuple(sorted(pod.metadata.annotations.items()))
-            key = (key, id(spec), labels.id, annotations)
+            annotations = pod.metadata.annotations
+            key = (sign_id, more, labels.matches, id(spec), labels.id, *sorted(annotations.items()))
         found = self._classes.get(key)
         if found is None:
             found = self._classes[key] = self._make(signs, more, labels.matches, shared=True)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from mooring.engine.engine import Engine
 
 
+RESTORING = "reservations are being restored"
+
+
 class EngineHandle(Handle):
     """The handle of one plugin of one profile."""
 
@@ -89,6 +92,12 @@ class EngineHandle(Handle):
         self, cycle: Cycle, pod: Pod, matched: Iterable[Any], unmatched: Iterable[Any], node: NodeView
     ) -> dict[str, Any] | Status:
         profile = self._engine.profiles[self.profile]
+        if not cycle.read(RESTORING, False):
+            cycle.write(RESTORING, True)  # once per attempt, before the first node
+            for name, method, _ in profile.at("pre_restore_reservation"):
+                answer = answers.call(name, "pre_restore_reservation", method, cycle, pod)
+                if (status := answers.status(name, "pre_restore_reservation", answer)) is not None:
+                    return status
         restored: dict[str, Any] = {}
         for name, method, _ in profile.at("restore_reservation"):
             answer = answers.call(name, "restore_reservation", method, cycle, pod, matched, unmatched, node)
