@@ -14,6 +14,7 @@ from mooring.cluster.interning import Interner
 from mooring.cluster.labelsets import LabelSets
 from mooring.framework import answers
 from mooring.framework.forms import Filter, Scorer
+from mooring.framework.inspection import signs_itself
 from mooring.framework.plugin import WHOLE_POD, Plugin
 from mooring.framework.profile import Hook, Profile
 from mooring.framework.scope import UNSIGNABLE, Scope
@@ -68,7 +69,9 @@ class ProfileClasses:
         self._labelsets = labelsets
         plugins = [plugin for name, plugin in profile.plugins.items() if name in profile.evaluating]
         self._by_spec = [p for p in plugins if getattr(type(p).sign, "reads_spec_only", False)]
-        self._by_pod = [p for p in plugins if p not in self._by_spec]
+        unsigned = [p for p in plugins if not signs_itself(type(p))]
+        self._unsigned = {p.name: WHOLE_POD for p in unsigned}  # nothing to ask them: they read the whole pod
+        self._by_pod = [p for p in plugins if p not in self._by_spec and p not in unsigned]
         self._whole_pod = any(form.hides_identity for form in _forms(profile))
         self._spec_signs: dict[int, tuple[PodSpec, Signs, int]] = {}
         self._sign_ids: Interner[Signs] = Interner()  # quicker to compare than what they stand for
@@ -101,7 +104,8 @@ class ProfileClasses:
 
     def _make(self, signs: Signs, more: Signs, matches: tuple[int, ...], *, shared: bool) -> PodClass:
         by_plugin = zip((*self._by_spec, *self._by_pod), (*signs, *more), strict=True)
-        interested = {plugin.name: sign for plugin, sign in by_plugin if sign is not None}
+        signed = {plugin.name: sign for plugin, sign in by_plugin if sign is not None}
+        interested: dict[str, Hashable] = {**signed, **self._unsigned}
         self._made += 1
         return PodClass(self._made, self._profile, interested, shared, matches)
 

@@ -156,7 +156,7 @@ class KeptEvaluation:
 
     def _passes(self, cycle: Cycle, pod: Any, node: NodeView) -> bool:
         for form in self._forms.filters:
-            shown = self._shown(form, pod) if form.hides_identity else pod
+            shown = (self._shape or self._shown(form, pod)) if form.hides_identity else pod
             if form.one_method is None:
                 status = form.one(cycle, shown, node, self._cluster.nodes, self._view)
             else:
@@ -169,7 +169,7 @@ class KeptEvaluation:
         return True
 
     def _score(self, cycle: Cycle, pod: Any, node: NodeView, scorer: Scorer) -> int:
-        shown = self._shown(scorer, pod) if scorer.hides_identity else pod
+        shown = (self._shape or self._shown(scorer, pod)) if scorer.hides_identity else pod
         if scorer.one_method is None:
             return scorer.one(cycle, shown, node, self._cluster.nodes, self._view)
         try:
