@@ -8,6 +8,14 @@
     │   └── PolicyError      in a plugin, found when it is loaded
     ├── SelectorError        a selector that cannot be read (in model.selectors)
     ├── ApiError             the API server refuses; its words and HTTP code
+    │   ├── Unauthorized     401: it does not know who asks
+    │   ├── Forbidden        403: it knows, and says no
+    │   ├── NotFound         404: there is no such object, or no such kind
+    │   ├── Conflict         409: the object is there already, or has changed meanwhile (`reason` says which)
+    │   ├── Gone             410: what was asked for is too old to be known
+    │   ├── Invalid          422: the object is not a valid one
+    │   ├── TooManyRequests  429: not now (`retry_after` says when, if the server does)
+    │   └── Unreachable      no answer at all: refused, cut off, or too late
     ├── BindingFailed        a pod could not be bound (in framework.binding)
     ├── ClusterError         a change the cluster refuses (unknown node, pod taken twice)
     ├── ScopeError           a plugin reads what its scope or signature does not declare
@@ -67,11 +75,67 @@ class PolicyError(InputError):
 
 
 class ApiError(MooringError):
-    """What the API server answers to a request it does not carry out, with its HTTP code."""
+    """What the API server answers to a request it does not carry out, with its HTTP code.
 
-    def __init__(self, code: int, message: str) -> None:
+    `reason` is the server's own one-word reason ("AlreadyExists"); `retry_after` is in seconds, None
+    when the server names no time.
+    """
+
+    def __init__(
+        self, code: int, message: str, reason: str = "", retry_after: float | None = None
+    ) -> None:
         self.code = code
+        self.reason = reason
+        self.retry_after = retry_after
         super().__init__(message)
+
+
+class Unauthorized(ApiError):
+    """401: the server does not know who asks."""
+
+
+class Forbidden(ApiError):
+    """403: the server knows who asks, and says no."""
+
+
+class NotFound(ApiError):
+    """404: there is no such object, or no such kind."""
+
+
+class Conflict(ApiError):
+    """409: the object is there already, or has changed meanwhile."""
+
+
+class Gone(ApiError):
+    """410: what was asked for is too old to be known; start over with a list."""
+
+
+class Invalid(ApiError):
+    """422: the object is not a valid one."""
+
+
+class TooManyRequests(ApiError):
+    """429: not now."""
+
+
+class Unreachable(ApiError):
+    """No answer at all: the connection is refused or cut, or the time is up.
+
+    `sent` is False when the request certainly never reached the server; otherwise it may have been
+    carried out.
+    """
+
+    def __init__(
+        self,
+        code: int = 0,
+        message: str = "",
+        reason: str = "",
+        retry_after: float | None = None,
+        *,
+        sent: bool = True,
+    ) -> None:
+        self.sent = sent
+        super().__init__(code, message, reason, retry_after)
 
 
 class ClusterError(MooringError):

@@ -10,17 +10,17 @@ import click
 import msgspec
 
 from mooring.app import make_engine, read_config
+from mooring.cli.values import EXISTING_FILE, EXISTING_FOLDER
 from mooring.errors import InputError, Mistake
 from mooring.framework.discovery import plugins_in_file
 from mooring.plugins.catalogue import add_policies, make_registry
 
-EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
-FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-
 
 @click.command(epilog="Example: mooring check scheduler.yaml policies/spot.py")
-@click.argument("files", nargs=-1, required=True, type=EXISTING, metavar="FILE...")
-@click.option("--policies", type=FOLDER, help="A folder of Python policies the configurations may name.")
+@click.argument("files", nargs=-1, required=True, type=EXISTING_FILE, metavar="FILE...")
+@click.option(
+    "--policies", type=EXISTING_FOLDER, help="A folder of Python policies the configurations may name."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a list of {place, what} objects.")
 def command(files: Sequence[Path], policies: Path | None, as_json: bool) -> None:
     """Find mistakes in KubeSchedulerConfiguration files and in policies (.py).

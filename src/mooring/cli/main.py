@@ -15,6 +15,7 @@ import click
 from mooring.errors import InputError, MooringError
 
 COMMANDS = {
+    "run": "schedule a real cluster",
     "simulate": "run manifests on the embedded cluster and report",
     "check": "find mistakes in a configuration or a policy",
     "bench": "engine benchmarks, one table",

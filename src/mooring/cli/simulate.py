@@ -10,36 +10,10 @@ import click
 from mooring.app import simulate
 from mooring.cli.placements import print_result
 from mooring.cli.progress import progress_bar
-from mooring.config.durations import parse_duration
-from mooring.config.feature_gates import FeatureGates, parse_feature_gates
+from mooring.cli.values import EXISTING_FILE, EXISTING_FOLDER, DurationType, GatesType
+from mooring.config.feature_gates import FeatureGates
 from mooring.sim.report import write_report
 from mooring.sim.result import Result, to_json
-
-EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-EXISTING_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-
-
-class DurationType(click.ParamType[float]):
-    """A duration as Kubernetes writes them: 90s, 1h30m."""
-
-    name = "duration"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            return parse_duration(str(value))
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-class GatesType(click.ParamType[FeatureGates]):
-    """Feature gates as kube-scheduler takes them: A=true,B=false."""
-
-    name = "gates"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> FeatureGates:
-        return value if isinstance(value, FeatureGates) else parse_feature_gates(str(value))
 
 
 @click.command(epilog="Example: mooring simulate examples/quickstart --report out/report")

@@ -180,9 +180,10 @@ class SchedulingQueue:
         """When a tick can change something next."""
         heads = [head for heap in (self._backing_off, self._erring) if (head := heap.peek())]
         moments = [head.backoff_expiration + 1 for head in heads]
-        stuck = [_stuck_since(q) + STUCK_AFTER_S for q in self._unschedulable.values()]
-        if stuck:
-            moments.append(max(self._next_flush, ceil(min(stuck) / FLUSH_EVERY_S) * FLUSH_EVERY_S))
+        oldest = next(iter(self._unschedulable.values()), None)  # parked in the order they failed in
+        if oldest is not None:
+            stuck = _stuck_since(oldest) + STUCK_AFTER_S
+            moments.append(max(self._next_flush, ceil(stuck / FLUSH_EVERY_S) * FLUSH_EVERY_S))
         return min(moments, default=None)
 
     def _flush_stuck(self, now: float) -> None:

@@ -1,0 +1,136 @@
+"""Drives an engine in real time: tells it what happens, has it decide, passes its decisions on.
+
+Everything the engine does happens here, between two turns of the event loop, and never for longer than
+a slice, so that answers of the API server are read while a long queue is worked off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+
+from mooring.engine.decisions import Decision
+from mooring.engine.engine import Engine
+from mooring.engine.events import Event, Tick
+
+SLICE_S = 0.002
+SHORTEST_REST_S = 0.001  # a tick that changes nothing must not be followed by the next at once
+AHEAD = 2000  # decisions that may wait to be carried out before deciding pauses
+
+
+class Clock:
+    """Seconds since the epoch when it is made, going on evenly whatever happens to the system's clock."""
+
+    def __init__(self) -> None:
+        self._offset = time.time() - time.monotonic()
+
+    def __call__(self) -> float:
+        return self._offset + time.monotonic()
+
+
+class Driver:
+    """One engine at work. Events are taken in from the start; decisions are made from `start` to `halt`."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        perform: Callable[[Decision], None],
+        *,
+        clock: Callable[[], float],
+        in_flight: Callable[[], int] = lambda: 0,
+        slice_s: float = SLICE_S,
+    ) -> None:
+        self.engine = engine
+        self.deciding = False
+        self._perform = perform
+        self._clock = clock
+        self._in_flight = in_flight
+        self._slice_s = slice_s
+        self._events: deque[Event] = deque()
+        self._awake = asyncio.Event()
+        self._handled: list[asyncio.Future[None]] = []
+
+    def tell(self, event: Event) -> None:
+        """Hands an event in; it is taken in at the next turn."""
+        self._events.append(event)
+        self._awake.set()
+
+    def start(self) -> None:
+        """From now on pods are scheduled."""
+        self.deciding = True
+        self._awake.set()
+
+    def halt(self) -> None:
+        """From now on nothing is decided and nothing is passed on; events are still taken in."""
+        self.deciding = False
+
+    async def caught_up(self) -> None:
+        """Waits until all that has been told so far is taken in."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._handled.append(done)
+        self._awake.set()
+        await done
+
+    async def run(self) -> None:
+        """Works for ever."""
+        while True:
+            if self.turn():
+                await asyncio.sleep(0)
+            else:
+                await self._rest()
+
+    def turn(self) -> bool:
+        """One slice of work. True when there is more to do at once."""
+        end = self._clock() + self._slice_s
+        if self._take_events(end):
+            return True
+        self._say_caught_up()
+        return self.deciding and self._decide(end)
+
+    def _take_events(self, end: float) -> bool:
+        """Takes events in until none is left, or the slice is over (True)."""
+        events, handle, clock = self._events, self.engine.handle, self._clock
+        now = clock()
+        while events:
+            if now > end:
+                return True
+            self._pass_on(handle(events.popleft(), now))
+            now = clock()
+        if (wake := self.engine.wake_at()) is not None and wake <= now:
+            self._pass_on(handle(Tick(), now))
+        return False
+
+    def _decide(self, end: float) -> bool:
+        schedule, clock = self.engine.schedule, self._clock
+        while (now := clock()) <= end:
+            if self._in_flight() >= AHEAD:
+                return False  # the answer to any of them wakes us
+            decisions = schedule(now)
+            if decisions is None:
+                return False
+            self._pass_on(decisions)
+        return True
+
+    def _pass_on(self, decisions: list[Decision]) -> None:
+        for decision in decisions if self.deciding else ():
+            self._perform(decision)
+
+    def _say_caught_up(self) -> None:
+        waiting, self._handled = self._handled, []
+        for one in waiting:
+            if not one.done():
+                one.set_result(None)
+
+    async def _rest(self) -> None:
+        """Sleeps until something is told, or a moment comes at which time alone changes something."""
+        self._awake.clear()
+        if self._events or self._handled:
+            return
+        wake = self.engine.wake_at()
+        try:
+            async with asyncio.timeout(None if wake is None else max(SHORTEST_REST_S, wake - self._clock())):
+                await self._awake.wait()
+        except TimeoutError:
+            return

@@ -1,0 +1,49 @@
+"""A run on the embedded cluster."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from mooring.app.making import make_engine, read_config
+from mooring.config.feature_gates import FeatureGates
+from mooring.errors import Mistake
+from mooring.plugins.catalogue import make_registry
+from mooring.sim.manifests import read_manifests
+from mooring.sim.result import Result
+from mooring.sim.simulation import Progress, Simulation
+
+
+def simulate(
+    paths: Sequence[str],
+    *,
+    config: Path | None = None,
+    policies: Path | None = None,
+    seed: int = 0,
+    until: float | None = None,
+    scores: bool = False,
+    gates: FeatureGates | None = None,
+    progress: Progress | None = None,
+    remark: Callable[[Mistake], None] = lambda remark: None,
+) -> Result:
+    """Runs manifests on the embedded cluster, with the very engine that runs in production.
+
+    `remark` is told what in a configuration is right and has no effect.
+    """
+    registry = make_registry(policies)
+    settings = read_config(config, registry)
+    for one in settings.remarks:
+        remark(one)
+    entries = read_manifests(paths, stdin=sys.stdin)
+    engine = make_engine(settings, registry, seed=seed, gates=gates, keep_scores=scores)
+    return Simulation(
+        engine,
+        entries,
+        seed=seed,
+        scheduler_names=tuple(engine.profiles),
+        until=until,
+        scores=scores,
+        progress=progress,
+        extenders=settings.extenders,
+    ).run()

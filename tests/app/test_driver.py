@@ -1,0 +1,144 @@
+"""The driver: events in, decisions out, in slices, on a clock that the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from mooring.app.driver import AHEAD, Driver
+from mooring.engine.decisions import Bind, Decision, Wait
+from mooring.engine.engine import Engine
+from mooring.engine.events import NodeAdded, PodAdded
+from mooring.plugins.catalogue import plans_with
+from mooring.testing.builders import node, pod
+
+
+class Time:
+    """A clock on which every look takes a while."""
+
+    def __init__(self, step: float = 0.0) -> None:
+        self.now, self.step = 1000.0, step
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+class Desk:
+    """A driver with what it passed on."""
+
+    def __init__(self, step: float = 0.0, slice_s: float = 0.002) -> None:
+        plans, registry = plans_with((), {}, {})
+        self.done: list[Decision] = []
+        self.waiting = 0
+        self.time = Time(step)
+        self.driver = Driver(
+            Engine(plans, registry),
+            self.done.append,
+            clock=self.time,
+            in_flight=lambda: self.waiting,
+            slice_s=slice_s,
+        )
+
+    def tell_pods(self, count: int) -> None:
+        for number in range(count):
+            self.driver.tell(PodAdded(pod(f"p{number}").requests(cpu="1m").build()))
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    made = Desk()
+    yield made
+    made.driver.engine.check()
+
+
+def test_nothing_is_decided_before_the_start(desk: Desk) -> None:
+    desk.driver.tell(NodeAdded(node("n").has(cpu=100, pods=1000).build()))
+    desk.tell_pods(3)
+    assert desk.driver.turn() is False
+    assert desk.done == []
+    desk.driver.start()
+    desk.driver.turn()
+    assert [type(decision) for decision in desk.done] == [Bind] * 3
+
+
+def test_nothing_is_passed_on_after_a_halt(desk: Desk) -> None:
+    desk.driver.tell(NodeAdded(node("n").has(cpu=100, pods=1000).build()))
+    desk.driver.start()
+    desk.driver.turn()
+    desk.driver.halt()
+    desk.tell_pods(2)
+    assert desk.driver.turn() is False
+    assert desk.done == []
+
+
+def test_a_slice_ends_in_the_middle_of_the_events() -> None:
+    desk = Desk(step=0.001, slice_s=0.01)
+    desk.driver.tell(NodeAdded(node("n").has(cpu=100, pods=1000).build()))
+    desk.tell_pods(50)
+    turns = 1
+    while desk.driver.turn():
+        turns += 1
+    assert turns > 3
+    assert len(desk.driver.engine.queue) == 50
+
+
+def test_a_slice_ends_in_the_middle_of_the_queue() -> None:
+    desk = Desk(slice_s=0.01)
+    desk.driver.tell(NodeAdded(node("n").has(cpu=100, pods=1000).build()))
+    desk.tell_pods(50)
+    desk.driver.turn()
+    desk.time.step = 0.001
+    desk.driver.start()
+    assert desk.driver.turn() is True
+    assert 0 < len(desk.done) < 50
+    while desk.driver.turn():
+        pass
+    assert len(desk.done) == 50
+
+
+def test_deciding_pauses_while_too_much_waits_to_be_carried_out(desk: Desk) -> None:
+    desk.driver.tell(NodeAdded(node("n").has(cpu=100, pods=1000).build()))
+    desk.tell_pods(2)
+    desk.driver.start()
+    desk.waiting = AHEAD
+    assert desk.driver.turn() is False
+    assert desk.done == []
+    desk.waiting = AHEAD - 1
+    desk.driver.turn()
+    assert len(desk.done) == 2
+
+
+def test_time_alone_brings_a_pod_back(desk: Desk) -> None:
+    desk.driver.tell(NodeAdded(node("small").has(cpu=1).build()))
+    desk.driver.tell(PodAdded(pod("big").requests(cpu=4).build()))
+    desk.driver.start()
+    desk.driver.turn()
+    assert isinstance(desk.done.pop(), Wait)
+    desk.time.now += 400  # longer than a pod may be stuck
+    desk.driver.turn()
+    assert isinstance(desk.done.pop(), Wait)
+
+
+async def test_it_sleeps_until_it_is_told_something(desk: Desk) -> None:
+    desk.driver.start()
+    running = asyncio.create_task(desk.driver.run())
+    await desk.driver.caught_up()
+    desk.driver.tell(NodeAdded(node("n").has(cpu=100, pods=1000).build()))
+    desk.tell_pods(1)
+    await desk.driver.caught_up()
+    while not desk.done:
+        await asyncio.sleep(0)
+    assert isinstance(desk.done[0], Bind)
+    running.cancel()
+
+
+async def test_caught_up_waits_for_every_event_told_before(desk: Desk) -> None:
+    running = asyncio.create_task(desk.driver.run())
+    desk.driver.tell(NodeAdded(node("n").has(cpu=100, pods=1000).build()))
+    desk.tell_pods(500)
+    await desk.driver.caught_up()
+    assert len(desk.driver.engine.queue) == 500
+    running.cancel()
