@@ -14,7 +14,6 @@ from mooring.cli.values import EXISTING_FILE, EXISTING_FOLDER, DurationType, Gat
 from mooring.config.feature_gates import FeatureGates
 from mooring.logs import configure
 
-
 Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
 TRUTH = {"type": bool, "is_flag": False, "flag_value": "true"}  # --flag, --flag=true, --flag=false, as in Go

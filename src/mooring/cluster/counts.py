@@ -61,6 +61,7 @@ class PodCounts:
         self._selectors: dict[int, SelectorCounts] = {}
         self._carriers: dict[str, Carrier] = {}
         self.carried: dict[str, dict[Hashable, RowCounts]] = {}  # by carrier, then by term
+        self._tallies: dict[str, tuple[Carrier, dict[Hashable, int]]] = {}
         self.version = 0  # moves when a term is carried for the first time, or no longer by anyone
 
     def selector(self, key: Hashable, test: LabelTest) -> SelectorCounts:
@@ -84,6 +85,15 @@ class PodCounts:
                     self._carry(name, placed, 1)
         return self.carried[name]
 
+    def tally(self, name: str, keys_of: Carrier) -> dict[Hashable, int]:
+        """How many pods have each key, wherever they are; keys nobody has are not there."""
+        if name not in self._tallies:
+            self._tallies[name] = keys_of, {}
+            for placed in self._placed():
+                if _counts(placed):
+                    self._count(name, placed.pod, 1)
+        return self._tallies[name][1]
+
     def recount(self) -> None:
         """Counts everything anew: something selectors depend on has changed."""
         self._labelsets.match_anew()
@@ -91,6 +101,8 @@ class PodCounts:
             counts.all, counts.staying = RowCounts(), RowCounts()
         for name in self._carriers:
             self.carried[name].clear()
+        for _, tally in self._tallies.values():
+            tally.clear()
         for placed in self._placed():
             if _counts(placed):
                 self.change(placed, 1)
@@ -105,6 +117,8 @@ class PodCounts:
                     counts.add(row, placed.pod, amount)
         for name in self._carriers:
             self._carry(name, placed, amount)
+        for name in self._tallies:
+            self._count(name, placed.pod, amount)
 
     def _matches(self, pod: Pod) -> tuple[int, ...]:
         return self._labelsets.intern(pod.metadata.namespace, pod.metadata.labels).matches
@@ -119,6 +133,15 @@ class PodCounts:
             before = counts.total
             counts.add(_row(placed), amount)
             self.version += not before or not counts.total  # terms nobody carries stay known, at zero
+
+    def _count(self, name: str, pod: Pod, amount: int) -> None:
+        keys_of, tally = self._tallies[name]
+        for key in keys_of(pod):
+            count = tally.get(key, 0) + amount
+            if count:
+                tally[key] = count
+            else:
+                del tally[key]
 
 
 def _counts(placed: Placed) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from mooring.framework.events import ASSIGNED_POD, NODE, UNSCHEDULABLE_POD, Action, ClusterEvent
 from mooring.model.objects import Node, Object, Pod
 from mooring.model.requests import Request
@@ -55,9 +57,14 @@ def _conditions(node: Node) -> dict[str, str]:
 
 
 def pod_update_events(old: Pod, new: Pod, *, assigned: bool) -> list[ClusterEvent]:
-    """One event per property that changed; a generic one when none of those did."""
+    """One event per property that changed; a generic one when none of those did.
+
+    None when a waiting pod differs in its status alone: that is what the scheduler itself writes there.
+    """
     resource = ASSIGNED_POD if assigned else UNSCHEDULABLE_POD
-    actions = list(_pod_actions(old, new)) or [Action.UPDATE]
+    actions = list(_pod_actions(old, new))
+    if not actions and (assigned or not _same_but_for_status(old, new)):
+        actions = [Action.UPDATE]
     return [event(resource, action, old, new) for action in actions]
 
 
@@ -70,6 +77,11 @@ def _pod_actions(old: Pod, new: Pod) -> Iterator[Action]:
         yield Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
     if len(old.spec.tolerations) != len(new.spec.tolerations):
         yield Action.UPDATE_POD_TOLERATION
+
+
+def _same_but_for_status(old: Pod, new: Pod) -> bool:
+    one, other = old.metadata, new.metadata
+    return old.spec == new.spec and one == replace(other, resource_version=one.resource_version)
 
 
 def _lowered(old: Request, new: Request) -> bool:

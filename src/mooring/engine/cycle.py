@@ -251,13 +251,17 @@ class SchedulingCycle:
 
     # giving up
 
-    def give_back(self, reserved: Reserved) -> None:
-        """Unreserves, last first, and gives the place back."""
+    def unreserve(self, reserved: Reserved) -> None:
+        """Plugins forget what they set aside for the pod, the last first."""
         for name, method, _ in reversed(reserved.profile.at("unreserve")):
             try:
                 method(reserved.cycle, reserved.pod, reserved.node_name)
             except Exception as error:
                 answers.raised(name, "unreserve", error)  # logged; the others still unreserve
+
+    def give_back(self, reserved: Reserved) -> None:
+        """Unreserves, and gives the place back."""
+        self.unreserve(reserved)
         if reserved.pod.metadata.uid in self._engine.cluster.pods.by_uid:
             with self._engine.cluster.statement() as statement:
                 statement.give_back(reserved.pod.metadata.uid)

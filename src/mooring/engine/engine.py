@@ -27,7 +27,7 @@ from mooring.engine.hints import Hints
 from mooring.engine.ingest import Ingest
 from mooring.engine.nominator import Nominator
 from mooring.engine.objects import Objects
-from mooring.engine.ordering import sort_key_of
+from mooring.engine.ordering import Order
 from mooring.engine.placing import Placer
 from mooring.engine.queue import SchedulingQueue
 from mooring.engine.queued import QueuedPod
@@ -71,7 +71,7 @@ class Engine:
         self.extenders = Extenders(self, extenders) if extenders else None
         first = next(iter(self.profiles.values()))
         hints = Hints(self.profiles.values(), extenders=bool(extenders))
-        self.queue = SchedulingQueue(sort_key_of(first.queue_sort), self._pre_enqueue, hints, backoff)
+        self.queue = SchedulingQueue(Order(first.queue_sort), self._pre_enqueue, hints, backoff)
         self.stories = Stories(self.cluster, self.placer.full)
         self.waiting: dict[str, PermitWait] = {}
         self.binding: dict[str, Reserved] = {}
@@ -139,9 +139,14 @@ class Engine:
         # Only now, so that the pod is not woken by the place it has given back itself.
         self._ingest.place_freed(wait.pod, wait.node_name, self.now, but=uid)
 
-    def bound(self, uid: str) -> None:
-        """A pod was bound: there is nothing left to undo."""
-        self.binding.pop(uid, None)
+    def bound(self, uid: str, node_name: str) -> None:
+        """A pod was bound. Nothing is left to undo, unless it was not we who bound it."""
+        reserved = self.binding.pop(uid, None)
+        if (wait := self.waiting.pop(uid, None)) is not None:
+            wait.settled = True  # somebody else was faster: there is nothing left to permit
+            self.cycle.unreserve(wait.reserved)
+        elif reserved is not None and reserved.node_name != node_name:
+            self.cycle.unreserve(reserved)
 
     def bind_failed(self, uid: str, message: str) -> None:
         """A pod could not be bound: its place is free again, and it backs off as after an error."""

@@ -50,7 +50,7 @@ class Ingest:
             ObjectAdded: lambda event, now: self._object(event.object, now),
             ObjectChanged: lambda event, now: self._object(event.object, now),
             ObjectDeleted: lambda event, now: self._object_gone(event.object, now),
-            Bound: lambda event, now: engine.bound(event.pod.metadata.uid),
+            Bound: lambda event, now: engine.bound(event.pod.metadata.uid, event.node),
             BindFailed: lambda event, now: engine.bind_failed(event.pod.metadata.uid, event.message),
             Consulted: lambda event, now: engine.consulted(event),
             EvictFailed: lambda event, now: engine.evict_failed(event.pod.metadata.uid, event.by),
@@ -81,7 +81,7 @@ class Ingest:
         self.pending.pop(uid, None)
         engine.nominator.remove(uid)
         self._leave_queue(uid)
-        engine.bound(uid)  # a report of failure that comes after this is wrong: the API server knows
+        engine.bound(uid, pod.spec.node_name)  # from here on the API server's word counts, no report
         known = engine.cluster.pods.by_uid.get(uid)
         if known is None:
             with engine.cluster.statement() as statement:
@@ -91,8 +91,6 @@ class Ingest:
         old, assumed = known.pod, known.hold is Hold.ASSUMED
         with engine.cluster.statement() as statement:
             statement.confirm(pod)
-        if wait := engine.waiting.pop(uid, None):
-            wait.settled = True  # somebody else bound it: there is nothing left to permit
         if assumed:
             engine.queue.move_all(event(ASSIGNED_POD, Action.ADD, None, pod), now)
             return

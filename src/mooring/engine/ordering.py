@@ -11,28 +11,32 @@ from mooring.framework import answers
 from mooring.framework.plugin import Plugin
 
 
-def sort_key_of(plugin: Plugin) -> Callable[[QueuedPod], Any]:
-    """A key for heaps: the plugin's own, or one made from its `less`."""
-    own: Callable[[QueuedPod], Any] | None = getattr(plugin, "sort_key", None)
-    if own is None:
-        return cmp_to_key(lambda first, second: _compare(plugin, first, second))
+class Order:
+    """Keys for heaps: the plugin's own, or made from its `less`. Whatever it does wrong is logged."""
 
-    def key(queued: QueuedPod) -> tuple[int, Any]:
+    def __init__(self, plugin: Plugin) -> None:
+        self._name = plugin.name
+        own: Callable[[QueuedPod], Any] | None = getattr(plugin, "sort_key", None)
+        self._point = "less" if own is None else "sort_key"
+        self._own = own or cmp_to_key(lambda first, second: self._compare(plugin, first, second))
+
+    def key(self, queued: QueuedPod) -> tuple[int, Any]:
         """Pods the plugin has no key for come last."""
         try:
-            return 0, own(queued)
+            return 0, self._own(queued)
         except Exception as error:
-            answers.raised(plugin.name, "sort_key", error)
+            self.failed(error)
             return 1, 0
 
-    return key
+    def failed(self, error: Exception) -> None:
+        """Keys of the plugin cannot be compared."""
+        answers.raised(self._name, self._point, error)
 
-
-def _compare(plugin: Plugin, first: QueuedPod, second: QueuedPod) -> int:
-    """Pods the plugin fails to compare count as equal: it must not break the heap they are in."""
-    less: Callable[[QueuedPod, QueuedPod], bool] = plugin.less  # type: ignore[attr-defined]
-    try:
-        return -1 if less(first, second) else int(bool(less(second, first)))
-    except Exception as error:
-        answers.raised(plugin.name, "less", error)
-        return 0
+    def _compare(self, plugin: Plugin, first: QueuedPod, second: QueuedPod) -> int:
+        """Pods the plugin fails to compare count as equal: it must not break the heap they are in."""
+        less: Callable[[QueuedPod, QueuedPod], bool] = plugin.less  # type: ignore[attr-defined]
+        try:
+            return -1 if less(first, second) else int(bool(less(second, first)))
+        except Exception as error:
+            self.failed(error)
+            return 0

@@ -13,6 +13,7 @@ from mooring.engine.backoff import Backoff
 from mooring.engine.heap import Heap
 from mooring.engine.hints import Hints, Requeue
 from mooring.engine.inflight import InFlight
+from mooring.engine.ordering import Order
 from mooring.engine.queued import QueuedPod, Where
 from mooring.framework.events import ANY, Action, ClusterEvent
 from mooring.framework.status import Status
@@ -24,19 +25,18 @@ STUCK_AFTER_S = 300  # kube-scheduler's --pod-max-in-unschedulable-pods-duration
 UNSCHEDULABLE_TIMEOUT = ClusterEvent(ANY, Action.ALL, "UnschedulableTimeout")
 
 PreEnqueue = Callable[[Pod], Status | None]
-SortKey = Callable[[QueuedPod], object]
 
 
 class SchedulingQueue:
     """Every pod that is not placed is in exactly one part."""
 
-    def __init__(self, sort_key: SortKey, pre_enqueue: PreEnqueue, hints: Hints, backoff: Backoff) -> None:
+    def __init__(self, order: Order, pre_enqueue: PreEnqueue, hints: Hints, backoff: Backoff) -> None:
         self._pre_enqueue = pre_enqueue
         self._hints = hints
         self._backoff = backoff
         self._pods: dict[str, QueuedPod] = {}
-        self._active = Heap(sort_key)
-        self._backing_off = Heap(lambda queued: (queued.backoff_expiration, sort_key(queued)))
+        self._active = Heap(order.key, order.failed)
+        self._backing_off = Heap(lambda queued: (queued.backoff_expiration, order.key(queued)), order.failed)
         self._erring = Heap(lambda queued: queued.backoff_expiration)
         self._heaps = {
             Where.ACTIVE: self._active,

@@ -43,13 +43,13 @@ def _context(tls: ExtenderTLS, *, verify: bool) -> ssl.SSLContext:
             cadata=tls.ca_data.decode("ascii") if tls.ca_data else None,
         )
     if (tls.cert_data or tls.cert_file) and (tls.key_data or tls.key_file):
-        with _file(tls.cert_data, tls.cert_file) as cert, _file(tls.key_data, tls.key_file) as key:
+        with as_file(tls.cert_data, tls.cert_file) as cert, as_file(tls.key_data, tls.key_file) as key:
             context.load_cert_chain(cert, key)
     return context
 
 
 @contextmanager
-def _file(data: bytes, path: str) -> Iterator[str]:
+def as_file(data: bytes, path: str) -> Iterator[str]:
     """A file that holds the data: OpenSSL reads a certificate of one's own from nothing else."""
     if not data:
         yield path

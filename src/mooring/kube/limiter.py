@@ -35,10 +35,9 @@ class Limiter:
         """Takes a token if there is one: the quick way, without waiting."""
         if self._qps < 0:
             return True
+        self._fill()
         if self._tokens < 1:
-            self._fill()
-            if self._tokens < 1:
-                return False
+            return False
         self._tokens -= 1
         return True
 

@@ -56,9 +56,7 @@ REPLICATION_CONTROLLERS = Resource("", "v1", "replicationcontrollers", "Replicat
 REPLICA_SETS = Resource("apps", "v1", "replicasets", "ReplicaSet")
 STATEFUL_SETS = Resource("apps", "v1", "statefulsets", "StatefulSet")
 POD_DISRUPTION_BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
-PRIORITY_CLASSES = Resource(
-    "scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False
-)
+PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False)
 STORAGE_CLASSES = Resource(STORAGE, "v1", "storageclasses", "StorageClass", namespaced=False)
 CSI_NODES = Resource(STORAGE, "v1", "csinodes", "CSINode", namespaced=False)
 CSI_DRIVERS = Resource(STORAGE, "v1", "csidrivers", "CSIDriver", namespaced=False)

@@ -56,6 +56,7 @@ class VolumeRestrictions(Plugin):
     def __init__(self, args: PluginArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._storage = Storage(handle)
+        self._users: dict[Hashable, int] | None = None
 
     @reads_spec_only
     def sign(self, pod: Pod) -> Hashable:
@@ -101,12 +102,16 @@ class VolumeRestrictions(Plugin):
 
     def _used(self, namespace: str, names: set[str]) -> int:
         """How many of the claims some placed pod uses."""
-        used = set()
-        for node in self.handle.cluster.nodes:
-            for other in node.pods:
-                if other.spec.volumes and other.namespace == namespace:
-                    used.update(names.intersection(volumes_of(other.spec).named_claims))
-        return len(used)
+        if self._users is None:  # not counted before the first claim that is for one pod
+            self._users = self.handle.counts.tally(self.name, claims_of)
+        return sum((namespace, name) in self._users for name in names)
+
+
+def claims_of(pod: Pod) -> tuple[Hashable, ...]:
+    """The claims a pod names, as placed pods are counted by."""
+    if not pod.spec.volumes:
+        return ()
+    return tuple((pod.namespace, name) for name in volumes_of(pod.spec).named_claims)
 
 
 def volume_freed(pod: Pod, old: Pod, new: None) -> Hint:
