@@ -1,16 +1,18 @@
 # Every target sets up what it needs by itself: a virtual environment from a bare Python 3.11 and the
-# locked dependencies. Nothing outside this folder is touched.
+# locked dependencies. Nothing outside this folder is touched, but for the programs of the end-to-end tests:
+# MOORING_E2E_CACHE says where they are kept.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SOAK_EXAMPLES ?= 2000
+NODES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench soak lock clean
+.PHONY: help setup demo test e2e cluster check bench soak lock clean
 
 help: ## what can be done here
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 setup: $(READY) ## the virtual environment, with locked dependencies
 
@@ -28,6 +30,13 @@ demo: $(READY) ## place the quick start on the embedded cluster, with a report
 
 test: $(READY) ## every test that needs no extra toolchain
 	$(BIN)/python -m pytest tests examples/spot/tests
+
+e2e: $(READY) ## tests against a real control plane, built from Go modules (needs Go 1.26) and kept in a cache
+	$(BIN)/python tests/e2e/binaries.py
+	$(BIN)/python -m pytest tests/e2e
+
+cluster: $(READY) ## a real control plane with NODES nodes and Mooring, until Ctrl-C (needs Go 1.26)
+	$(BIN)/python tests/e2e/serve.py --nodes $(NODES)
 
 check: $(READY) ## style, types, layers
 	$(BIN)/ruff check src tests examples

@@ -2,7 +2,8 @@
 
 Pods of one workload share their template and differ in what differs in life: name, uid, node, times,
 addresses, container ids, and the service account volume, whose name is random and stands in every
-container's mounts. Nodes carry what a kubelet reports. Everything is made from a seed.
+container's mounts. One pod in ten is a DaemonSet's, whose affinity names its node. Nodes carry what a
+kubelet reports. Everything is made from a seed.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class RecordedCluster:
 
     def _pods(self, rng: random.Random) -> Iterator[Plain]:
         for number in range(self.pods):
-            yield _pod(number % self.classes, number % self.nodes, number, rng)
+            yield _pod(number % self.classes, number // 10 % self.nodes, number, rng)
 
     def _namespaces(self, rng: random.Random) -> Iterator[Plain]:
         for number in range(NAMESPACES):
@@ -68,7 +69,7 @@ class RecordedCluster:
         for number in range(self.classes):
             for revision in range(3):
                 labels = _labels(number)
-                name = f"app-{number}-{revision:010d}" if revision else _owner_name(number)
+                name = f"app-{number}-old{revision}" if revision else _owner_name(number)
                 meta = _meta(name, number, rng, labels, _namespace(number))
                 template = {"metadata": {"labels": labels}, "spec": _template(number)}
                 spec = {"replicas": 0 if revision else 100, "selector": {"matchLabels": labels}}
@@ -109,6 +110,8 @@ def _pod(kind: int, node: int, number: int, rng: random.Random) -> Plain:
         mount["mountPath"] = "/var/run/secrets/kubernetes.io/serviceaccount"
         container["volumeMounts"] = [*container["volumeMounts"], mount]
     spec["nodeName"] = _node_name(node)
+    if number % 10 == 9:
+        spec["affinity"] = _daemon(_node_name(node))
     spec["volumes"] = [*spec["volumes"], _token_volume(token)]
     status = _pod_status(spec, number, rng)
     return {"metadata": meta, "spec": spec, "status": status}
@@ -123,10 +126,8 @@ def _template(kind: int) -> Plain:
         "ports": [{"name": "http", "containerPort": 8080, "protocol": "TCP"}],
         "env": [{"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
         "resources": {"requests": requests, "limits": {"memory": requests["memory"]}},
-        "readinessProbe": {"httpGet": {"path": "/ready", "port": "http", "scheme": "HTTP"}, "periodSeconds": 10},
+        "readinessProbe": {"httpGet": {"path": "/ready", "port": "http"}, "periodSeconds": 10},
         "volumeMounts": [{"name": "config", "mountPath": "/etc/app"}],
-        "terminationMessagePath": "/dev/termination-log",
-        "terminationMessagePolicy": "File",
         "imagePullPolicy": "IfNotPresent",
     }
     spec: Plain = {
@@ -136,8 +137,6 @@ def _template(kind: int) -> Plain:
         "terminationGracePeriodSeconds": 30,
         "dnsPolicy": "ClusterFirst",
         "serviceAccountName": "default",
-        "serviceAccount": "default",
-        "securityContext": {"runAsNonRoot": True},
         "schedulerName": "default-scheduler",
         "priority": 0,
         "preemptionPolicy": "PreemptLowerPriority",
@@ -154,6 +153,12 @@ def _template(kind: int) -> Plain:
     if kind % 7 == 0:
         spec["nodeSelector"] = {"kubernetes.io/os": "linux"}
     return spec
+
+
+def _daemon(node_name: str) -> Plain:
+    field = {"key": "metadata.name", "operator": "In", "values": [node_name]}
+    terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
 
 
 def _apart(kind: int) -> Plain:
@@ -175,7 +180,11 @@ def _token_volume(name: str) -> Plain:
     token = {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}
     roots = {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
     field = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
-    sources = [token, {"configMap": roots}, {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": field}]}}]
+    sources = [
+        token,
+        {"configMap": roots},
+        {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": field}]}},
+    ]
     return {"name": name, "projected": {"defaultMode": 420, "sources": sources}}
 
 
@@ -185,7 +194,7 @@ def _pod_status(spec: Plain, number: int, rng: random.Random) -> Plain:
     address = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
     return {
         "phase": "Running",
-        "conditions": [{"type": k, "status": "True", "lastProbeTime": None, "lastTransitionTime": when} for k in kinds],
+        "conditions": [{"type": kind, "status": "True", "lastTransitionTime": when} for kind in kinds],
         "hostIP": "10.200.0.1",
         "podIP": address,
         "podIPs": [{"ip": address}],
@@ -244,10 +253,18 @@ def _node(number: int, rng: random.Random) -> Plain:
             for kind in kinds
         ],
         "addresses": [{"type": "InternalIP", "address": f"10.201.{number >> 8}.{number & 255}"}],
-        "nodeInfo": {"kubeletVersion": "v1.36.0", "bootID": _uid(number), "osImage": "Linux", "architecture": "amd64"},
+        "nodeInfo": {
+            "kubeletVersion": "v1.36.0",
+            "bootID": _uid(number),
+            "osImage": "Linux",
+            "architecture": "amd64",
+        },
         "images": [_image(rng.randrange(400)) for _ in range(IMAGES_PER_NODE)],
     }
-    spec = {"podCIDR": f"10.{number >> 8}.{number & 255}.0/24", "providerID": f"aws:///{zone}/i-{number:017x}"}
+    spec = {
+        "podCIDR": f"10.{number >> 8}.{number & 255}.0/24",
+        "providerID": f"aws:///{zone}/i-{number:017x}",
+    }
     return {"metadata": meta, "spec": spec, "status": status}
 
 
@@ -259,15 +276,18 @@ def _image(number: int) -> Plain:
 def _meta(
     name: str, number: int, rng: random.Random, labels: dict[str, str] | None = None, namespace: str = ""
 ) -> Plain:
-    meta: Plain = {"name": name, "uid": _uid(rng.getrandbits(100)), "resourceVersion": str(1_000_000 + number)}
+    meta: Plain = {
+        "name": name,
+        "uid": _uid(rng.getrandbits(100)),
+        "resourceVersion": str(1_000_000 + number),
+    }
     if namespace:
         meta["namespace"] = namespace
     return {**meta, "creationTimestamp": _time(rng), "labels": labels or {}}
 
 
 def _managed() -> list[Plain]:
-    fields = {"f:metadata": {"f:labels": {".": {}, "f:app": {}, "f:pod-template-hash": {}}}}
-    fields["f:spec"] = {"f:containers": {'k:{"name":"app"}': {".": {}, "f:image": {}, "f:resources": {}}}}
+    fields = {"f:metadata": {"f:labels": {".": {}, "f:app": {}}}, "f:spec": {"f:priority": {}}}
     entry = {"manager": "kube-controller-manager", "operation": "Update", "apiVersion": "v1"}
     return [{**entry, "time": "2026-03-01T00:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": fields}]
 

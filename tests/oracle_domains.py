@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import floor, log
+from typing import Any
 
 import msgspec
 
@@ -30,6 +31,8 @@ class Scene:
     pods: list[There]
     objects: list[Object]
     hard_weight: int = 1
+    before: list[There] | None = None  # the pods when the attempt began; None: those of now
+    assumed: Mapping[tuple[str, str], Any] = field(default_factory=dict)  # of objects, by kind and key
 
     def kind(self, kind: str, namespace: str = "") -> Iterator[Object]:
         return (o for o in self.objects if o.kind == kind and o.metadata.namespace == namespace)
@@ -237,7 +240,7 @@ def held_against(pod: Pod, pods: list[There], scene: Scene) -> set[tuple[str, st
 
 def affinity_verdict(pod: Pod, node: Node, scene: Scene, coming: list[There]) -> Answer:
     near, apart = required(pod, "pod_affinity"), required(pod, "pod_anti_affinity")
-    if not near and not apart and not held_against(pod, scene.pods, scene):
+    if not near and not apart and not held_against(pod, scene.before or scene.pods, scene):
         return FINE  # nobody looks at such a pod, whoever is to come
     pods = [*scene.pods, *coming]
     friends = [(o, home) for o, home in pods if all(means(term, pod, o, scene) for term in near)]

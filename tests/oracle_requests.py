@@ -80,5 +80,3 @@ def _add(into: dict[str, Fraction], amounts: Mapping[str, Fraction]) -> None:
 def amount_of(name: str, quantity: object) -> int:
     exact = parse_quantity(quantity)  # type: ignore[arg-type]
     return ceil(exact * 1000) if name == "cpu" else ceil(exact)
-
-

@@ -81,9 +81,7 @@ class ApiError(MooringError):
     when the server names no time.
     """
 
-    def __init__(
-        self, code: int, message: str, reason: str = "", retry_after: float | None = None
-    ) -> None:
+    def __init__(self, code: int, message: str, reason: str = "", retry_after: float | None = None) -> None:
         self.code = code
         self.reason = reason
         self.retry_after = retry_after

@@ -123,3 +123,20 @@ def test_counting_anew_asks_every_selector_again(counted: Cluster) -> None:
     assert seen(counts) == ({0: 1}, {0: 1})
     assert carried(terms) == {"x": {0: 1, 1: 1}, "y": {0: 1}}
     assert counted.labelsets.version != version
+
+
+def test_a_tally_counts_wherever_pods_are(counted: Cluster, pod: Make) -> None:
+    tally = counted.counts.tally("images", images_of)
+    assert tally == {"x": 2, "y": 1}
+    assert counted.counts.tally("images", images_of) is tally
+    version = counted.counts.version
+    statement = counted.statement()
+    statement.give_back("db")
+    statement.take(pod("more", image="x"), "b")
+    statement.take(pod("new", image="new"), "b")
+    assert tally == {"x": 3, "new": 1}
+    counted.counts.recount()
+    assert tally == {"x": 3, "new": 1}
+    statement.roll_back()
+    assert tally == {"x": 2, "y": 1}
+    assert counted.counts.version == version + 1  # of counting anew

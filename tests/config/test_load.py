@@ -214,15 +214,6 @@ LEAVES_GPU = (
             id="config of plugins that are not enabled",
         ),
         pytest.param(
-            "extenders:\n- {urlPrefix: http://127.0.0.1, preemptVerb: preempt}\n",
-            remarks,
-            [
-                "s.yaml:4:46: preemptVerb: extenders are not asked about preemption; "
-                "victims are chosen without them."
-            ],
-            id="an extender that wants to be asked about preemption",
-        ),
-        pytest.param(
             "profiles:\n- pluginConfig:\n  - {name: Mooring, args: {ties: First, adaptive: true}}\n",
             ties,
             ("First", True),

@@ -1,4 +1,4 @@
-"""What pods ask for and nodes have, worked out from the objects alone: exact, and apart from Mooring's own arithmetic."""
+"""What pods ask for and nodes have, from the objects alone: exact, and apart from Mooring's arithmetic."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from fractions import Fraction
 
 from e2e.api import Object
 
-SUFFIXES = {"": 1, "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000)}
+SUFFIXES: dict[str, Fraction | int] = {
+    "": 1,
+    "n": Fraction(1, 10**9),
+    "u": Fraction(1, 10**6),
+    "m": Fraction(1, 1000),
+}
 SUFFIXES |= {letter: 1000**power for power, letter in enumerate("kMGTPE", start=1)}
 SUFFIXES |= {f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", start=1)}
 
@@ -35,7 +40,7 @@ def total(over: Iterable[Amounts]) -> Amounts:
 
 
 def asked_by(pod: Object) -> Amounts:
-    """What placing this pod takes: its containers together, or the greediest moment of its start; and one pod."""
+    """What placing this pod takes: its containers together or its greediest moment before, and one pod."""
     spec = pod["spec"]
     running = total(requests(one) for one in spec["containers"])
     peak: Amounts = Counter()

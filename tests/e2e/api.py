@@ -1,13 +1,13 @@
-"""The API server as tests see it: JSON over HTTPS with the standard library, sharing no code with Mooring's client."""
+"""The API server as tests see it: JSON over HTTPS, sharing no code with Mooring's client."""
 
 from __future__ import annotations
 
 import http.client
 import json
 import ssl
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from queue import Empty, SimpleQueue
 from typing import Any
 from urllib.parse import urlencode
 
@@ -29,14 +29,14 @@ class Refused(Exception):
 
 
 class Api:
-    """Requests by path, such as `/api/v1/namespaces/default/pods`. Each thread has a connection of its own."""
+    """Requests by path, such as `/api/v1/namespaces/default/pods`. Threads may share it."""
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext, token: str = "") -> None:
         self.host = host
         self.port = port
         self.tls = tls
         self.token = token
-        self.kept = threading.local()
+        self.idle: SimpleQueue[http.client.HTTPSConnection] = SimpleQueue()
 
     def get(self, path: str, **query: str) -> Object:
         return self.send("GET", with_query(path, query))
@@ -87,17 +87,19 @@ class Api:
         """Many objects of one kind, several at once."""
         return at_once(lambda body: self.create(path, body), bodies)
 
-    def send(self, method: str, path: str, body: Object | None = None, kind: str = "application/json") -> Object:
+    def send(
+        self, method: str, path: str, body: Object | None = None, kind: str = "application/json"
+    ) -> Object:
         encoded = None if body is None else json.dumps(body).encode()
         answer: Object = json.loads(self.answer(method, path, encoded, kind))
         return answer
 
     def answer(self, method: str, path: str, body: bytes | None, kind: str) -> bytes:
-        """Retries once on a connection that the server closed while it was idle."""
+        """Reading is tried again, over a new connection, when the server closed one while it was idle."""
         try:
             return self.exchange(method, path, body, kind)
         except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
-            self.forget()
+            self.close()
             if method != "GET":
                 raise
             return self.exchange(method, path, body, kind)
@@ -114,25 +116,25 @@ class Api:
             response = connection.getresponse()
             content = response.read()
         except (OSError, http.client.HTTPException):
-            self.forget()
+            connection.close()
             raise
+        self.idle.put(connection)
         if response.status >= 400:
             raise Refused(response.status, message_of(content))
         return content
 
     def connection(self) -> http.client.HTTPSConnection:
-        open_one: http.client.HTTPSConnection | None = getattr(self.kept, "connection", None)
-        if open_one is None:
-            open_one = http.client.HTTPSConnection(self.host, self.port, timeout=TIMEOUT_SECONDS, context=self.tls)
-            self.kept.connection = open_one
-        return open_one
+        try:
+            return self.idle.get_nowait()
+        except Empty:
+            return http.client.HTTPSConnection(
+                self.host, self.port, timeout=TIMEOUT_SECONDS, context=self.tls
+            )
 
-    def forget(self) -> None:
-        """Closes this thread's connection; the next request opens another."""
-        open_one: http.client.HTTPSConnection | None = getattr(self.kept, "connection", None)
-        self.kept.connection = None
-        if open_one is not None:
-            open_one.close()
+    def close(self) -> None:
+        """Closes what is idle; the next request opens another connection."""
+        while not self.idle.empty():
+            self.idle.get_nowait().close()
 
 
 def at_once(do: Callable[[Object], Object], over: Iterable[Object]) -> list[Object]:

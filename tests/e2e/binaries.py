@@ -1,4 +1,4 @@
-"""The programs of a control plane, built from published Go modules once per version and kept outside the checkout.
+"""The programs of a control plane, built from published Go modules once and kept outside the checkout.
 
     python tests/e2e/binaries.py [NAME...]     builds what is missing, with a line of progress for each
 
@@ -98,7 +98,9 @@ def build(names: Iterable[str] = PROGRAMS) -> None:
     missing = [PROGRAMS[name] for name in names if not PROGRAMS[name].path.exists()]
     if missing and shutil.which("go") is None:
         wanted = ", ".join(each.name for each in missing)
-        raise CannotBuild(f"end-to-end tests need Go 1.26 or newer to build {wanted}: there is no `go` on the PATH")
+        raise CannotBuild(
+            f"end-to-end tests need Go 1.26 or newer to build {wanted}: there is no `go` on the PATH"
+        )
     for each in missing:
         build_one(each)
 

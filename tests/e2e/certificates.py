@@ -1,4 +1,4 @@
-"""Certificates and keys of one control plane, made when it starts: one authority, servers on loopback, users."""
+"""Certificates and keys of one control plane, made as it starts: one authority, its servers, its users."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 LOOPBACK = "127.0.0.1"
-SERVED_NAMES = (LOOPBACK, "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.0.0.1")
+SERVED_NAMES = (
+    LOOPBACK,
+    "localhost",
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "10.0.0.1",
+)
 
 
 @dataclass(frozen=True)
@@ -36,14 +43,15 @@ class Authority:
 
     def user(self, name: str, group: str = "") -> Pair:
         """A client whose user is `name`; Kubernetes reads the group from the organization."""
-        issued = self.ca.issue_cert(common_name=name, organization_name=group or "system:nobody")
+        # A list of no names at all, marked critical, is refused by Go: so it is given one that means nothing.
+        issued = self.ca.issue_cert("user.invalid", common_name=name, organization_name=group or "nobodies")
         return self._write(name.replace(":", "-"), issued)
 
     def signing_key(self, name: str) -> Path:
         """A key that signs service account tokens."""
         key = ec.generate_private_key(ec.SECP256R1())
         path = self.folder / f"{name}.key"
-        write_secret(path, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        write_secret(path, key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()))
         return path
 
     def _write(self, name: str, issued: trustme.LeafCert) -> Pair:

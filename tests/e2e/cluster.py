@@ -44,7 +44,7 @@ class Cluster:
         return self.control_plane.kubectl.apply(*manifests, namespace=self.namespace)
 
     def add_nodes(self, count: int, prefix: str = "node", *, within: float = 60, **words: Any) -> list[str]:
-        """Nodes `prefix-0`, `prefix-1` and so on, made by `nodes.node(name, **words)`; returns when they are ready."""
+        """Nodes `prefix-0` and on, made by `nodes.node(name, **words)`; returns when they are ready."""
         names = [f"{prefix}-{number}" for number in range(count)]
         self.create_nodes(node(name, **words) for name in names)
         self.wait_ready(names, within=within)
@@ -60,7 +60,9 @@ class Cluster:
             ready = {one["metadata"]["name"] for one in self.api.items(NODES) if is_ready(one)}
             return wanted - ready
 
-        wait_for(lambda: not not_ready(), within=within, saying="nodes to be ready", tail=self.control_plane.tails)
+        wait_for(
+            lambda: not not_ready(), within=within, saying="nodes to be ready", tail=self.control_plane.tails
+        )
 
     def remove_node(self, name: str) -> None:
         self.api.delete(f"{NODES}/{name}")
@@ -103,7 +105,7 @@ class Cluster:
         return [each for each in found if not name or each["regarding"]["name"] == name]
 
     def clean(self) -> None:
-        """Leaves nothing behind that a scheduler could see, so that the next test starts on an empty cluster."""
+        """Leaves nothing behind that a scheduler could see: the next test starts on an empty cluster."""
         self.api.delete(f"/api/v1/namespaces/{self.namespace}")  # from now on nobody adds to it
         wait_for(self._no_pods, within=60, saying="the test's pods to be gone")
         self.api.send("DELETE", NODES, {})
@@ -111,18 +113,18 @@ class Cluster:
             self._delete_made(path)
 
     def _wait_pods(self, count: int, selector: str, within: float, said: str, wanted: Any) -> list[Pod]:
-        def those() -> list[Pod]:
+        def those() -> tuple[list[Pod]]:
             pods = self.pods(selector)
             found = [pod for pod in pods if wanted(pod) and not pod.deleting]
             lines = [f"{pod.name}: {pod.phase} {pod.node} {pod.message}" for pod in pods[:10]]
             assert len(found) == count, f"{len(found)} of {len(pods)} pods {said}\n" + "\n".join(lines)
-            return found or [Pod({})]
+            return (found,)
 
-        found = wait_for(those, within=within, saying=f"{count} pods {said}", tail=self.control_plane.tails)
-        return found if count else []
+        (found,) = wait_for(those, within=within, saying=f"{count} pods {said}")
+        return found
 
     def _no_pods(self) -> bool:
-        self.api.send("DELETE", f"{self.pods_path}?gracePeriodSeconds=0", {})
+        self.api.send("DELETE", self.pods_path, {"gracePeriodSeconds": 0})
         return not self.api.items(self.pods_path)
 
     def _delete_made(self, path: str) -> None:

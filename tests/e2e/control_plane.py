@@ -1,10 +1,10 @@
-"""A real control plane on the loopback interface: etcd, the API server with TLS and RBAC, the controllers, and kwok
-in the place of kubelets. It has no scheduler: that is what is tested."""
+"""A real control plane on loopback: etcd, the API server with TLS and RBAC, the controllers, and kwok in the
+place of kubelets. It has no scheduler: that is what is tested."""
 
 from __future__ import annotations
 
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -27,7 +27,7 @@ class Died(Exception):
 
 
 class ControlPlane:
-    """Use it as a context manager, or `start` and `stop` it. `flags` adds to a component's command line, by name."""
+    """Use it as a context manager. `flags` are further words of a component's command line, by its name."""
 
     def __init__(self, folder: Path, flags: dict[str, Sequence[str]] | None = None) -> None:
         self.folder = folder
@@ -54,7 +54,9 @@ class ControlPlane:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
         self.stop()
 
     def start(self) -> None:
@@ -66,6 +68,7 @@ class ControlPlane:
 
     def stop(self) -> None:
         """Ends every process by its id, those that need others first."""
+        self.api.close()
         for name in reversed(self.processes):
             self.processes[name].stop(within=5)
 
@@ -107,17 +110,19 @@ class ControlPlane:
         return "\n".join(f"--- {name} ({each.log})\n{each.tail()}" for name, each in self.processes.items())
 
     def _process(self, name: str, flags: Sequence[str]) -> Process:
-        command = [binaries.program(name), *flags, *self.flags.get(name, ())]
+        command = [str(binaries.program(name)), *flags, *self.flags.get(name, ())]
         return Process(name, command, self.folder / f"{name}.log")
 
-    def _wait(self, name: str, ready: object) -> None:
+    def _wait(self, name: str, ready: Callable[[], bool]) -> None:
         def alive_and_ready() -> bool:
             for each in self.processes.values():
                 if each.running is not None and not each.is_running():
                     raise Died(f"{each.name} ended with code {each.exit_code()}:\n{each.tail()}")
             return ready()
 
-        wait_for(alive_and_ready, within=READY_SECONDS, every=0.2, saying=f"{name} to be ready", tail=self.tails)
+        wait_for(
+            alive_and_ready, within=READY_SECONDS, every=0.2, saying=f"{name} to be ready", tail=self.tails
+        )
 
     def _apiserver_ready(self) -> bool:
         try:
@@ -157,6 +162,8 @@ class ControlPlane:
             f"--tls-cert-file={serving.certificate}",
             f"--tls-private-key-file={serving.key}",
             f"--client-ca-file={self.authority.certificate}",
+            f"--requestheader-client-ca-file={self.authority.certificate}",
+            "--requestheader-allowed-names=front-proxy",  # nobody is called that
             f"--etcd-servers=https://{LOOPBACK}:{self.ports['etcd']}",
             f"--etcd-cafile={self.authority.certificate}",
             f"--etcd-certfile={to_etcd.certificate}",

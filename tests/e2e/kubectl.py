@@ -45,7 +45,9 @@ class Kubectl:
     def apply(self, *manifests: Object | Path | str, namespace: str = "default") -> str:
         """Objects, a YAML text, or files and folders of manifests."""
         said = [self("apply", "-n", namespace, "-f", path) for path in manifests if isinstance(path, Path)]
-        texts = [one if isinstance(one, str) else json.dumps(one) for one in manifests if not isinstance(one, Path)]
+        texts = [
+            one if isinstance(one, str) else json.dumps(one) for one in manifests if not isinstance(one, Path)
+        ]
         if texts:
             said.append(self("apply", "-n", namespace, "-f", "-", input="\n---\n".join(texts)))
         return "".join(said)

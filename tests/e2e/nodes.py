@@ -1,4 +1,4 @@
-"""Node manifests: what a kubelet registers, status included, so that kwok has only to say that they are ready."""
+"""Node manifests: what a kubelet registers, status included; kwok has only to say that they are ready."""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ PORTS = range(20000, 32000)
 class Process:
     """Starts in a session of its own, so that Ctrl-C reaches the tests alone and they end it in order."""
 
-    def __init__(self, name: str, command: Sequence[str | Path], log: Path, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, name: str, command: Sequence[str | Path], log: Path, env: dict[str, str] | None = None
+    ) -> None:
         self.name = name
         self.command = [str(word) for word in command]
         self.log = log

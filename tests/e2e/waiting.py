@@ -16,9 +16,14 @@ class NeverHappened(AssertionError):
 
 
 def wait_for(
-    what: Callable[[], T], *, within: float = WITHIN, every: float = EVERY, saying: str = "", tail: Callable[[], str] = str
+    what: Callable[[], T | None],
+    *,
+    within: float = WITHIN,
+    every: float = EVERY,
+    saying: str = "",
+    tail: Callable[[], str] = str,
 ) -> T:
-    """What `what` answers once it is truthy. An assertion it raises counts as "not yet"; other errors are raised.
+    """What `what` answers once it is truthy. An assertion it raises counts as "not yet", other errors do not.
 
     `saying` names what is waited for; `tail` is asked at the deadline for more to show, such as a log.
     """
@@ -33,7 +38,9 @@ def wait_for(
         except AssertionError as error:
             seen = error
         if time.monotonic() >= deadline:
-            raise NeverHappened(f"waited {within:g} s for {saying or describe(what)}; last seen: {seen}\n{tail()}")
+            raise NeverHappened(
+                f"waited {within:g} s for {saying or describe(what)}; last seen: {seen}\n{tail()}"
+            )
         time.sleep(every)
 
 

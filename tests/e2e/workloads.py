@@ -21,12 +21,16 @@ def pod(
     ports: tuple[int, ...] = (),
     **spec: Any,
 ) -> Object:
-    """A pod of one container. `extra` are further resources, `ports` host ports; the rest goes into its spec."""
+    """A pod of one container. `extra` are further resources, `ports` host ports; the rest is its spec's."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": name, "labels": dict(labels or {}), "annotations": dict(annotations or {})},
-        "spec": {"containers": [container(cpu, memory, extra, ports)], "terminationGracePeriodSeconds": 1, **spec},
+        "spec": {
+            "containers": [container(cpu, memory, extra, ports)],
+            "terminationGracePeriodSeconds": 1,
+            **spec,
+        },
     }
 
 
@@ -45,7 +49,10 @@ def container(
 def template(name: str, **pod_words: Any) -> Object:
     """The pod of a workload, labelled `app: name`."""
     made = pod(name, **{**pod_words, "labels": {"app": name, **pod_words.get("labels", {})}})
-    return {"metadata": {key: made["metadata"][key] for key in ("labels", "annotations")}, "spec": made["spec"]}
+    return {
+        "metadata": {key: made["metadata"][key] for key in ("labels", "annotations")},
+        "spec": made["spec"],
+    }
 
 
 def deployment(name: str, replicas: int, **pod_words: Any) -> Object:
@@ -68,7 +75,12 @@ def job(name: str, completions: int, *, parallelism: int = 0, **pod_words: Any) 
     """Its pods succeed as soon as they run, or after their annotation `e2e/run-for`."""
     spec = {"completions": completions, "parallelism": parallelism or completions}
     body = template(name, restartPolicy="Never", **pod_words)
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {**spec, "template": body}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name},
+        "spec": {**spec, "template": body},
+    }
 
 
 def priority_class(name: str, value: int, policy: str = "PreemptLowerPriority") -> Object:

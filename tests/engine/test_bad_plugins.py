@@ -9,6 +9,8 @@ import pytest
 
 from engine.stage import Stage, made, node, pod
 from mooring.engine.decisions import Bind, Wait
+from mooring.engine.heap import Heap
+from mooring.engine.queued import QueuedPod
 from mooring.framework.answers import PostFilterResult
 from mooring.framework.plugin import Plugin
 from mooring.framework.scope import Scope
@@ -245,6 +247,58 @@ def test_an_order_that_fails_loses_no_pod(how: str) -> None:
     stage = Stage(made("Bad", **{how: broken}), text=text).nodes("n")
     stage.add(pod("c", "100m"), pod("a", "100m", labels=BAD), pod("b", "100m"))
     assert sorted(stage.all()) == ["a", "b", "c"]
+
+
+class Moody:
+    """A key that can only be compared with its like, and not always."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __lt__(self, other: Moody) -> bool:
+        raise RuntimeError("not in the mood")
+
+
+MIXED: dict[str, Any] = {
+    "none": lambda name: None if name < "c" else name,
+    "texts and numbers": lambda name: name if name in "ace" else ord(name),
+    "arrays": lambda name: np.array([ord(name), 1]),
+    "comparing raises": Moody,
+}
+
+
+@pytest.mark.parametrize("keys", list(MIXED))
+def test_keys_that_cannot_be_compared_lose_no_pod(keys: str, caplog: pytest.LogCaptureFixture) -> None:
+    def sort_key(self: Any, queued: Any) -> Any:
+        return MIXED[keys](queued.pod.name)
+
+    plugin = f"Bad {keys}"  # what a plugin does wrong is logged once
+    text = (
+        "profiles:\n- plugins:\n"
+        f'    queueSort: {{disabled: [{{name: PrioritySort}}], enabled: [{{name: "{plugin}"}}]}}\n'
+    )
+    stage = Stage(made(plugin, sort_key=sort_key), text=text).nodes("n")
+    names = ["f", "b", "e", "a", "d", "c", "g"]
+    stage.add(*(pod(name, "100m") for name in names))
+    stage.delete(pod("d"))
+    assert sorted(stage.all()) == ["a", "b", "c", "e", "f", "g"]
+    assert any(plugin in record.getMessage() for record in caplog.records)
+    for name in names:
+        stage.wait(pod(name.upper(), "64"))
+    stage.nodes(node("large", "640"))  # all back off, in a heap of their own
+    stage.tick(100.0)
+    assert len(stage.all()) == len(names)
+
+
+def test_keys_that_can_be_compared_keep_their_order() -> None:
+    """A pod without a comparable key takes its turn among the others, who keep theirs."""
+    heap = Heap(lambda queued: queued.timestamp if queued.timestamp >= 0 else None)
+    for moment in (3.0, 1.0, 2.0):
+        heap.push(QueuedPod(pod(str(moment)), moment))
+    heap.push(odd := QueuedPod(pod("odd"), -1.0))
+    heap.discard(odd)
+    assert [queued.timestamp for _ in range(3) if (queued := heap.pop()) is not None] == [1.0, 2.0, 3.0]
+    assert heap.pop() is None
 
 
 def test_a_tie_breaker_that_fails() -> None:

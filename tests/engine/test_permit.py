@@ -261,6 +261,48 @@ def test_a_pod_that_waited_in_vain_unreserves() -> None:
     assert log == ["A reserves n", "A unreserves n"]
 
 
+@pytest.mark.parametrize("where", ["the node it waits for", "another"])
+def test_a_pod_bound_by_somebody_else_while_it_waits_unreserves(where: str) -> None:
+    log: list[str] = []
+    stage = Stage(reserving(log, "A"), reserving(log, "B"), waiting()).nodes("n")
+    waits = hold(stage, p := held(cpu="3"))
+    stage.nodes("m")
+    stage.wait(needy := pod("needy", "4", node_selector={"no": "such"}))
+    log.clear()
+    bound = p.on_node("n" if where == "the node it waits for" else "m")
+    stage.change(bound)
+    stage.change(bound)
+    waits.reject("Holds", "too late")
+    assert log == ["B unreserves n", "A unreserves n"]
+    assert stage.holds(p) == bound.spec.node_name
+    assert stage.where(needy) == "unschedulable"
+    stage.engine.check()
+
+
+def test_a_pod_bound_elsewhere_while_we_bind_it_unreserves() -> None:
+    log: list[str] = []
+    stage = Stage(reserving(log, "A")).nodes("n")
+    bind = stage.try_pod(p := pod("p", "3"))
+    assert isinstance(bind, Bind)
+    stage.nodes("m")
+    stage.running(pod("full", "3"), "m")
+    stage.wait(needy := pod("needy", "3"))
+    stage.now = 5.0
+    stage.change(p.on_node("m"))
+    assert log[:2] == ["A reserves n", "A unreserves n"]
+    assert stage.where(needy) == "active"  # the node it was to go to is free
+    assert stage.bind_failed(bind) == []
+    assert log[2:] == []
+    stage.engine.check()
+
+
+def test_a_pod_we_bound_unreserves_nothing() -> None:
+    log: list[str] = []
+    stage = Stage(reserving(log, "A")).nodes("n")
+    stage.place(pod("p"))
+    assert log == ["A reserves n"]
+
+
 # bound, or not
 
 

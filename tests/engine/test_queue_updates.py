@@ -8,7 +8,7 @@ import pytest
 from engine.stage import Stage, bad, changed, erring, made, node, pod
 from mooring.engine.decisions import Bind
 from mooring.framework.status import unschedulable
-from mooring.model.objects import Pod, PodSchedulingGate, Taint, Toleration
+from mooring.model.objects import Pod, PodCondition, PodSchedulingGate, PodStatus, Taint, Toleration
 
 GATES = (PodSchedulingGate(name="a"), PodSchedulingGate(name="b"))
 BIG = "64"
@@ -84,6 +84,30 @@ def test_an_update_that_may_help_wakes_the_pod() -> None:
     stage.change(changed(p, tolerations=(Toleration(operator="Exists"),)))
     assert stage.where(p) == "active"
     assert stage.all() == {"p": "n"}
+
+
+def test_its_own_status_wakes_no_pod() -> None:
+    """Every refusal is written to the pod's status, and comes back as an update."""
+    stage = Stage(made("Eager", filter=lambda self, cycle, pod, node: unschedulable("no"))).nodes("n")
+    stage.wait(p := pod("p"))
+    stage.now = 5.0
+    refused = PodStatus(conditions=(PodCondition(type="PodScheduled", status="False", reason="no"),))
+    meta = msgspec.structs.replace(p.metadata, resource_version="8")
+    stage.change(msgspec.structs.replace(p, metadata=meta, status=refused))
+    assert stage.where(p) == "unschedulable"
+    assert stage.queued(p).pod.status == refused
+    meta = msgspec.structs.replace(meta, annotations={"a": "b"}, resource_version="9")
+    stage.change(msgspec.structs.replace(p, metadata=meta, status=refused))
+    assert stage.where(p) == "active"
+
+
+def test_the_status_of_another_pod_is_an_event() -> None:
+    stage = Stage(made("Eager", filter=lambda self, cycle, pod, node: unschedulable("no"))).nodes("n")
+    running = stage.running(pod("running"), "n")
+    stage.wait(p := pod("p"))
+    stage.now = 5.0
+    stage.change(msgspec.structs.replace(running, status=PodStatus(phase="Running")))
+    assert stage.where(p) == "active"
 
 
 def test_a_pod_that_asks_for_less_is_tried_again() -> None:

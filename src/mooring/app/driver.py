@@ -17,6 +17,7 @@ from mooring.engine.events import Event, Tick
 
 SLICE_S = 0.002
 SHORTEST_REST_S = 0.001  # a tick that changes nothing must not be followed by the next at once
+AHEAD_REST_S = 0.005
 AHEAD = 2000  # decisions that may wait to be carried out before deciding pauses
 
 
@@ -48,6 +49,7 @@ class Driver:
         self._clock = clock
         self._in_flight = in_flight
         self._slice_s = slice_s
+        self._is_ahead = False  # deciding pauses until some of what is decided is carried out
         self._events: deque[Event] = deque()
         self._awake = asyncio.Event()
         self._handled: list[asyncio.Future[None]] = []
@@ -105,8 +107,9 @@ class Driver:
     def _decide(self, end: float) -> bool:
         schedule, clock = self.engine.schedule, self._clock
         while (now := clock()) <= end:
-            if self._in_flight() >= AHEAD:
-                return False  # the answer to any of them wakes us
+            self._is_ahead = self._in_flight() >= AHEAD
+            if self._is_ahead:
+                return False
             decisions = schedule(now)
             if decisions is None:
                 return False
@@ -128,9 +131,14 @@ class Driver:
         self._awake.clear()
         if self._events or self._handled:
             return
-        wake = self.engine.wake_at()
         try:
-            async with asyncio.timeout(None if wake is None else max(SHORTEST_REST_S, wake - self._clock())):
+            async with asyncio.timeout(self._longest_rest()):
                 await self._awake.wait()
         except TimeoutError:
             return
+
+    def _longest_rest(self) -> float | None:
+        if self._is_ahead:
+            return AHEAD_REST_S
+        wake = self.engine.wake_at()
+        return None if wake is None else max(SHORTEST_REST_S, wake - self._clock())

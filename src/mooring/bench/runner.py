@@ -125,7 +125,7 @@ def _confirm(engine: Engine, decisions: list[Decision], evicted: list[Evict] | N
         if type(decision) is Bind:
             engine.handle(Bound(decision.pod, decision.node), 0.0)
             bound += 1
-        elif type(decision) is Evict:
+        elif type(decision) is Evict and not decision.in_memory:
             engine.handle(PodDeleted(decision.pod), 0.0)
             if evicted is not None:
                 evicted.append(decision)

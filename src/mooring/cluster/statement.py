@@ -91,11 +91,12 @@ class Statement:
         self._reverses.append(changes.set_hold(self._cluster, placed, Hold.RELEASING))
         return placed
 
-    def keep(self, uid: str) -> Placed:
-        """The pod is not on its way out after all."""
+    def keep(self, uid: str, *, assumed: bool = False) -> Placed:
+        """The pod is not on its way out after all. `assumed`: the API server has not confirmed it yet."""
         placed = self._placed(uid)
         if placed.hold is Hold.RELEASING:
-            self._reverses.append(changes.set_hold(self._cluster, placed, Hold.BOUND))
+            hold = Hold.ASSUMED if assumed else Hold.BOUND
+            self._reverses.append(changes.set_hold(self._cluster, placed, hold))
         return placed
 
     def pipeline(self, pod: Pod, node: str) -> Placed:

@@ -19,8 +19,6 @@ from mooring.config.scheduler import (
 
 JITTER = 1.2  # the leader elector stretches retryPeriod by up to this factor
 
-PREEMPT_NOT_ASKED = "preemptVerb: extenders are not asked about preemption; victims are chosen without them."
-
 S = TypeVar("S", bound=msgspec.Struct)
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -93,8 +91,6 @@ def _check_extenders(extenders: tuple[Extender, ...], findings: Findings) -> Non
         path = ("extenders", index)
         if extender.prioritize_verb and extender.weight <= 0:
             findings.field((*path, "weight"), "must have a positive weight applied to it")
-        if extender.preempt_verb:
-            findings.remark((*path, "preemptVerb"), PREEMPT_NOT_ASKED)
         for number, resource in enumerate(extender.managed_resources):
             _check_managed((*path, "managedResources", number, "name"), resource, seen, findings)
 

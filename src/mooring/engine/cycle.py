@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,7 +20,7 @@ from mooring.engine.full import session_of
 from mooring.engine.making_room import make_room
 from mooring.engine.patches import merge_patches
 from mooring.engine.placing import Choice, Narrowed
-from mooring.engine.pre_filtering import pre_filter, same_pod, transform
+from mooring.engine.pre_filtering import PreFiltered, pre_filter, same_pod, transform
 from mooring.engine.queued import QueuedPod
 from mooring.engine.story import NARROWED, Note
 from mooring.engine.waiting import LONGEST_WAIT_S, PermitWait, Reserved
@@ -29,6 +29,7 @@ from mooring.framework import answers
 from mooring.framework.answers import PostFilterResult
 from mooring.framework.cycle import Cycle
 from mooring.framework.domain import DOMAINS
+from mooring.framework.offers import Answered, Offer
 from mooring.framework.session import Session
 from mooring.framework.status import Code, Status, unschedulable
 from mooring.model.objects import Pod
@@ -55,6 +56,10 @@ class NoNodes(Exception):
     """There is no node at all."""
 
 
+class Parked(Exception):
+    """The pod waits for extenders, and goes on when they have answered."""
+
+
 class SchedulingCycle:
     """Decides about one pod at a time, on behalf of the engine."""
 
@@ -71,6 +76,8 @@ class SchedulingCycle:
         attempt = Attempt(queued, profile, Cycle(profile.name, now))
         try:
             self._take_step(attempt, step)
+        except Parked:
+            pass
         except Unfit as unfit:
             attempt.decisions.append(self.fail(queued, now, unfit.message, unfit.why, unfit.nominated))
         except NoNodes:
@@ -121,7 +128,7 @@ class SchedulingCycle:
         """Everything before nodes are asked: the pod's class, pre-filters. Returns the only nodes to ask."""
         engine, cycle, pod = self._engine, attempt.cycle, attempt.pod
         attempt.pod_class = pod_class = engine.classes[attempt.profile.name].of(pod)
-        before = pre_filter(pod_class, cycle, pod)
+        before = self._pre_filter(attempt, pod_class)
         if before.rejection is not None:
             why = self._rejected(before.rejection)
             if before.plugins:
@@ -133,18 +140,24 @@ class SchedulingCycle:
             self._pre_predicate(attempt, attempt.session)
         return before.narrowed
 
+    def _pre_filter(self, attempt: Attempt, pod_class: PodClass) -> PreFiltered:
+        return pre_filter(pod_class, attempt.cycle, attempt.pod)
+
     def _rejected(self, status: Status) -> FitError:
         return rejected_before(self._engine.cluster.nodes, status)
 
     def not_placed(self, attempt: Attempt, why: FitError) -> None:
         """Asks the post-filters for a way out, and ends the cycle."""
         cycle, pod, profile = attempt.cycle, attempt.pod, attempt.profile
-        hooks = profile.at("post_filter")
+        hooks = list(profile.at("post_filter"))
         nominated: str | None = None if hooks else ""
         reasons: list[str] = []
+        if (settled := attempt.settled) is not None:  # those before it have spoken already
+            reasons += settled.reasons
+            hooks = hooks[[hook.name for hook in hooks].index(settled.plugin) :]
         status: Status | None = None
         for name, method, _ in hooks:
-            answer = answers.call(name, "post_filter", method, cycle, pod, why.statuses)
+            answer = self._way_out(attempt, name, method, why, reasons)
             if isinstance(answer, PostFilterResult):
                 nominated = answer.nominated if answer.nominated is not None else nominated
                 if answer.status is None:
@@ -162,6 +175,23 @@ class SchedulingCycle:
         unfit = Unfit(why, ", ".join(reasons), nominated)
         self._note(attempt, "", unfit.message)
         raise unfit
+
+    def _way_out(
+        self, attempt: Attempt, name: str, method: Callable[..., Any], why: FitError, reasons: list[str]
+    ) -> Any:
+        """What a post-filter answers. Parked when extenders have to be asked about it first."""
+        about = attempt.cycle, attempt.pod, why.statuses
+        settled = attempt.settled
+        if settled is not None and settled.plugin == name:
+            return answers.call(name, "post_filter", settled.settle, *about, settled.answered)
+        answer = answers.call(name, "post_filter", method, *about)
+        if not isinstance(answer, Offer):
+            return answer
+        extenders = self._engine.extenders
+        if extenders is not None and extenders.offer(attempt, name, answer, reasons):
+            raise Parked
+        everything = Answered(answer.rooms, answer.rooms)
+        return answers.call(name, "post_filter", answer.settle, *about, everything)
 
     # taking the place
 

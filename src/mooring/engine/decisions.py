@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.extender.wire import ExtenderArgs
+from mooring.extender.wire import Body
 from mooring.framework.cycle import Cycle
 from mooring.framework.profile import Profile
 from mooring.model.objects import Pod
@@ -32,7 +32,7 @@ class Consult(msgspec.Struct, frozen=True):
     pod: Pod
     extender: int
     verb: str
-    body: ExtenderArgs
+    body: Body
     number: int
 
 
@@ -52,7 +52,9 @@ class Wait(msgspec.Struct, frozen=True):
 class Evict(msgspec.Struct, frozen=True):
     """Delete the pod to make room; `message` goes into its DisruptionTarget condition.
 
-    Answered by the pod's own events, or by EvictFailed.
+    A pod that is still being bound is spared if the bind itself was not sent: it is called off instead, and
+    answered by BindFailed. `in_memory`: the pod only waited at permit and has lost its place, so that nothing
+    is left to do but to record it. Answered by the pod's own events, or by EvictFailed.
     """
 
     pod: Pod
@@ -60,6 +62,8 @@ class Evict(msgspec.Struct, frozen=True):
     reason: str
     message: str
     node: str = ""  # where it is, or was to be
+    preemptor: Pod | None = None  # the pod of the key `by`, for the Event
+    in_memory: bool = False
 
 
 class Nominate(msgspec.Struct, frozen=True):

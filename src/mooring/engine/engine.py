@@ -17,25 +17,23 @@ from mooring.config.profiles import ProfilePlan
 from mooring.config.scheduler import Extender
 from mooring.engine.backoff import Backoff
 from mooring.engine.classes import ProfileClasses, Specs
-from mooring.engine.cycle import SchedulingCycle
 from mooring.engine.decisions import Decision
 from mooring.engine.events import Consulted, Event
 from mooring.engine.extenders import Extenders
 from mooring.engine.fit_error import FitError, one_node
+from mooring.engine.full import FullEvaluation
 from mooring.engine.handle import EngineHandle
-from mooring.engine.hints import Hints
-from mooring.engine.ingest import Ingest
+from mooring.engine.metered import Outcomes, parts_for
 from mooring.engine.nominator import Nominator
 from mooring.engine.objects import Objects
 from mooring.engine.ordering import Order
-from mooring.engine.placing import Placer
-from mooring.engine.queue import SchedulingQueue
 from mooring.engine.queued import QueuedPod
 from mooring.engine.story import Stories, Story
 from mooring.engine.waiting import PermitWait, Reserved
 from mooring.errors import PluginFailed
 from mooring.framework import answers
 from mooring.framework.handle import Api
+from mooring.framework.meter import Meter
 from mooring.framework.profile import Profile, make_profile
 from mooring.framework.registry import Registry
 from mooring.framework.session import Session, Task
@@ -56,31 +54,35 @@ class Engine:
         gates: FeatureGates | None = None,
         keep_scores: bool = False,
         extenders: Sequence[Extender] = (),
+        meter: Meter | None = None,
     ) -> None:
+        parts = parts_for(meter)
+        self.meter = meter
+        self.outcomes = None if meter is None else Outcomes(meter)
         self._gates = gates or FeatureGates()
         self._rng = random.Random(seed)
         self.cluster = Cluster()
         self.view = ClusterView(self.cluster.nodes, self.cluster.pods)
         self.objects = Objects()
         self.nominator = Nominator()
-        self.placer = Placer(self.cluster, self.view, self.nominator, self._rng)
+        self.placer = parts.placer(self.cluster, self.view, self.nominator, self._rng)
         self.placer.keep_scores = keep_scores
         self.profiles = {plan.scheduler_name: self._profile(plan, registry) for plan in plans}
         self.classes = {name: ProfileClasses(p, self.cluster.labelsets) for name, p in self.profiles.items()}
         self.specs = Specs()
         self.extenders = Extenders(self, extenders) if extenders else None
         first = next(iter(self.profiles.values()))
-        hints = Hints(self.profiles.values(), extenders=bool(extenders))
-        self.queue = SchedulingQueue(Order(first.queue_sort), self._pre_enqueue, hints, backoff)
-        self.stories = Stories(self.cluster, self.placer.full)
+        hints = parts.hints(self.profiles.values(), extenders=bool(extenders))
+        self.queue = parts.queue(Order(first.queue_sort), self._pre_enqueue, hints, backoff)
+        self.stories = Stories(self.cluster, FullEvaluation(self.cluster, self.view))
         self.waiting: dict[str, PermitWait] = {}
         self.binding: dict[str, Reserved] = {}
         self.scores: dict[str, dict[str, int]] = {}
         self.session: Session | None = None  # the one that is open
         self.now = 0.0
         self._decided: list[Decision] = []
-        self.cycle = SchedulingCycle(self)
-        self._ingest = Ingest(self)
+        self.cycle = parts.cycle(self)
+        self._ingest = parts.ingest(self)
         self._next_pod = next((p for profile in self.profiles.values() for p in profile.at("next_pod")), None)
 
     # the three things that can be asked
@@ -126,6 +128,8 @@ class Engine:
         """A pod that waited at permit is let go, or rejected."""
         uid = wait.pod.metadata.uid
         self.waiting.pop(uid, None)
+        if self.outcomes is not None:
+            self.outcomes.waited(wait, status, self.now)
         if status is None:
             self._bind_or_fail(wait.reserved)
             return
@@ -147,6 +151,8 @@ class Engine:
             self.cycle.unreserve(wait.reserved)
         elif reserved is not None and reserved.node_name != node_name:
             self.cycle.unreserve(reserved)
+        elif reserved is not None and self.outcomes is not None:
+            self.outcomes.scheduled(reserved, self.now)
 
     def bind_failed(self, uid: str, message: str) -> None:
         """A pod could not be bound: its place is free again, and it backs off as after an error."""
@@ -166,7 +172,7 @@ class Engine:
         """A pod could not be evicted: it stays, and who it was to make room for looks again."""
         if uid in self.cluster.pods.by_uid:
             with self.cluster.statement() as statement:
-                statement.keep(uid)
+                statement.keep(uid, assumed=uid in self.binding)
         self.activate([pod for pod in self._ingest.pending.values() if pod.key == by])
 
     def activate(self, pods: Iterable[Pod]) -> None:
@@ -224,7 +230,9 @@ class Engine:
 
     def _profile(self, plan: ProfilePlan, registry: Registry) -> Profile:
         name, gates, rng = plan.scheduler_name, self._gates, self._rng
-        return make_profile(plan, registry, lambda cls: EngineHandle(self, name, cls.scope, gates, rng))
+        return make_profile(
+            plan, registry, lambda cls: EngineHandle(self, name, cls.scope, gates, rng), self.meter
+        )
 
     def _pre_enqueue(self, pod: Pod) -> Status | None:
         for name, method, _ in self.profiles[pod.spec.scheduler_name].at("pre_enqueue"):

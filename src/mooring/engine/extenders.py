@@ -24,11 +24,13 @@ from mooring.engine.events import Consulted
 from mooring.engine.fit_error import overlaid
 from mooring.engine.full import rows_mask
 from mooring.engine.hints import EXTENDER
+from mooring.engine.offering import Offered, Offering
 from mooring.engine.placing import Narrowed
 from mooring.engine.story import JUDGED, Judged
 from mooring.errors import PluginFailed
 from mooring.extender.interest import asking_order, is_interested
 from mooring.extender.wire import AnswerError, ExtenderArgs, NodeList, read_filter, read_priorities
+from mooring.framework.offers import Offer
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:
@@ -48,8 +50,10 @@ class Extenders:
         self._filters = [n for n in order if extenders[n].filter_verb]
         self._prioritizers = [n for n in order if extenders[n].prioritize_verb]
         self._binders = [n for n in order if extenders[n].bind_verb]
+        self._preempters = [n for n in order if extenders[n].preempt_verb]
         self._judges = tuple(dict.fromkeys((*self._filters, *self._prioritizers)))
-        self.consulting: dict[str, Consultation] = {}
+        self._offering = Offering(engine, extenders)
+        self.consulting: dict[str, Consultation | Offered] = {}
         self._number = 0
         self._node_names = np.array([], object)
         self._named_at = -1
@@ -57,6 +61,10 @@ class Extenders:
     def judge(self, pod: Pod) -> bool:
         """Whether some extender filters or prioritizes nodes for the pod."""
         return bool(self._interested(self._judges, pod))
+
+    def judge_preemption(self, pod: Pod) -> bool:
+        """Whether some extender has a say in who makes room for the pod."""
+        return bool(self._interested(self._preempters, pod))
 
     def binding(self, bind: Bind) -> Bind:
         """The decision, left to the extender that binds such pods if there is one."""
@@ -69,6 +77,17 @@ class Extenders:
         self.consulting.pop(uid, None)
 
     # asking
+
+    def offer(self, attempt: Attempt, plugin: str, offer: Offer, reasons: Sequence[str]) -> bool:
+        """Parks a pod that room could be made for. False: there is nobody, or nothing, to ask about it."""
+        preempters = self._interested(self._preempters, attempt.pod)
+        if not preempters or not offer.rooms:
+            return False
+        self._number += 1
+        offered = Offered(attempt, self._number, plugin, offer, preempters, reasons)
+        self.consulting[attempt.pod.metadata.uid] = offered
+        attempt.decisions.append(self._offering.next(offered))
+        return True
 
     def begin(self, attempt: Attempt, narrowed: Narrowed | None) -> None:
         """Parks a pod that is ready for the filters. The node it is nominated to is tried alone first."""
@@ -152,6 +171,8 @@ class Extenders:
         consultation = self.consulting.get(uid)
         if consultation is None or not consultation.expects(event):
             return []
+        if isinstance(consultation, Offered):
+            return self._heard_of_offer(consultation, event, now)
         consultation.awaited.discard(event.extender)
         if consultation.scoring:
             self._score(consultation, event)
@@ -194,7 +215,13 @@ class Extenders:
         except AnswerError as error:
             log.warning("extender %s does not prioritize: %s", extender.url_prefix, error)
 
-    def _end(self, consultation: Consultation, now: float, step: Step) -> list[Decision]:
+    def _heard_of_offer(self, offered: Offered, event: Consulted, now: float) -> list[Decision]:
+        failure = self._offering.take_in(offered, event)
+        if offered.extenders and offered.left and not failure:
+            return [self._offering.next(offered)]
+        return self._end(offered, now, partial(self._offering.go_on, offered, failure))
+
+    def _end(self, consultation: Consultation | Offered, now: float, step: Step) -> list[Decision]:
         """Nothing is awaited any more: the pod goes on as from the queue, on the cluster as it is."""
         queued = consultation.queued
         self.consulting.pop(queued.pod.metadata.uid, None)
@@ -221,6 +248,7 @@ class Extenders:
             return
         why = engine.placer.why_not(pod_class, cycle, pod, narrowed, session)
         if consultation.dropped:
+            attempt.refused = consultation.statuses
             given = {known[name]: status for name, status in consultation.statuses.items() if name in known}
             why = overlaid(why, given, EXTENDER)
         engine.cycle.not_placed(attempt, why)

@@ -85,6 +85,10 @@ class EngineHandle(Handle):
     def demand(self, cycle: Cycle, pod: Pod) -> Demand | None:
         return demand_of(self._engine, cycle, pod)
 
+    def preemption_is_judged(self, pod: Pod) -> bool:
+        extenders = self._engine.extenders
+        return extenders is not None and extenders.judge_preemption(pod)
+
     def register_selector(self, key: object, test: LabelTest) -> int:
         return self._engine.cluster.labelsets.register(key, test)
 

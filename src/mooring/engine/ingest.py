@@ -88,9 +88,11 @@ class Ingest:
                 statement.take(pod, pod.spec.node_name, bound=True)
             engine.queue.move_all(event(ASSIGNED_POD, Action.ADD, None, pod), now)
             return
-        old, assumed = known.pod, known.hold is Hold.ASSUMED
+        old, assumed, before = known.pod, known.hold is Hold.ASSUMED, known.node
         with engine.cluster.statement() as statement:
             statement.confirm(pod)
+        if before != pod.spec.node_name:
+            self.place_freed(old, before, now)
         if assumed:
             engine.queue.move_all(event(ASSIGNED_POD, Action.ADD, None, pod), now)
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mooring.engine.decisions import Decision, Evict, Nominate
+from mooring.engine.waiting import PermitWait
 from mooring.errors import ClusterError
 from mooring.framework import answers
 from mooring.framework.answers import PostFilterResult
@@ -21,18 +22,25 @@ IN_MEMORY = "preempted"
 def make_room(engine: Engine, plugin: str, pod: Pod, result: PostFilterResult) -> list[Decision]:
     """Victims that wait at permit lose their place at once; the others are to be deleted."""
     message = MESSAGE.format(scheduler=pod.spec.scheduler_name)
-    waiting = [victim for victim in result.victims if victim.metadata.uid in engine.waiting]
+    waiting: list[PermitWait] = []
     evictions: list[Decision] = []
     try:
         with engine.cluster.statement() as statement:
             for victim in result.victims:
-                if victim.metadata.uid not in engine.waiting:
-                    placed = statement.evict(victim.metadata.uid)
-                    evictions.append(Evict(victim, pod.key, REASON, message, placed.node))
+                wait = engine.waiting.get(victim.metadata.uid)
+                if wait is None:
+                    node = statement.evict(victim.metadata.uid).node
+                else:
+                    node = wait.node_name
+                    waiting.append(wait)
+                in_memory = wait is not None
+                evictions.append(Evict(victim, pod.key, REASON, message, node, pod, in_memory))
     except ClusterError as error:
         raise answers.failed(plugin, "post_filter", str(error)) from error
-    for victim in waiting:
-        engine.waiting[victim.metadata.uid].preempt(plugin, IN_MEMORY)
+    if engine.outcomes is not None and result.victims:
+        engine.outcomes.evicted(len(result.victims))
+    for wait in waiting:
+        wait.preempt(plugin, IN_MEMORY)
     return [*_overtake(engine, pod, result.nominated), *evictions]
 
 

@@ -38,5 +38,9 @@ class Objects:
     def __init__(self) -> None:
         self._kinds: dict[str, ObjectsOfKind] = {}
 
+    def kinds(self) -> frozenset[str]:
+        """The kinds anybody has asked for."""
+        return frozenset(self._kinds)
+
     def of(self, kind: str) -> ObjectsOfKind:
         return self._kinds.setdefault(kind, ObjectsOfKind())

@@ -55,14 +55,21 @@ class Narrowed(msgspec.Struct, frozen=True):
 class Placer:
     """Chooses nodes on the cluster as it is. Changes nothing that it does not undo."""
 
-    def __init__(self, cluster: Cluster, view: ClusterView, nominator: Nominator, rng: random.Random) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        view: ClusterView,
+        nominator: Nominator,
+        rng: random.Random,
+        full: FullEvaluation | None = None,
+    ) -> None:
         self._cluster = cluster
         self._view = view
         self._nominator = nominator
         self._ties = Ties(cluster, view, rng)
         self._sampling = Sampling(cluster.nodes)
         self.kept = KeptEvaluations(cluster, view)
-        self.full = FullEvaluation(cluster, view)
+        self.full = full or FullEvaluation(cluster, view)
         self.verdicts = Verdicts(cluster, self.full)
         self._among_nominated = AmongNominated(cluster, view, nominator, self.full)
         self.keep_scores = False

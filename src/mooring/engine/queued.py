@@ -37,6 +37,7 @@ class QueuedPod(msgspec.Struct, eq=False):
     gating_plugin: str = ""
     gating_message: str = ""
     flushed_at: float | None = None
+    started: float = 0.0  # when it was last taken out to be tried, by the meter's clock
 
     @property
     def rejectors(self) -> frozenset[str]:

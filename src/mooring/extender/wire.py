@@ -59,7 +59,33 @@ class BindingArgs(msgspec.Struct, frozen=True):
     node: str = msgspec.field(name="Node")
 
 
-Body = ExtenderArgs | BindingArgs
+class Victims(msgspec.Struct, frozen=True):
+    """Pods that would have to go from a node, in full."""
+
+    pods: tuple[Pod, ...] = msgspec.field(name="Pods", default=())
+    violations: int = msgspec.field(name="NumPDBViolations", default=0)
+
+
+class MetaPod(msgspec.Struct, frozen=True):
+    uid: str = msgspec.field(name="UID", default="")
+
+
+class MetaVictims(msgspec.Struct, frozen=True):
+    """The same for who caches nodes with their pods; and what is answered in any case."""
+
+    pods: tuple[MetaPod, ...] = msgspec.field(name="Pods", default=())
+    violations: Int64 = msgspec.field(name="NumPDBViolations", default=0)
+
+
+class PreemptionArgs(msgspec.Struct, frozen=True, rename="pascal"):
+    """Asks on which nodes room may be made for a pod, and by whose going."""
+
+    pod: Pod
+    node_name_to_victims: dict[str, Victims] | None = None
+    node_name_to_meta_victims: dict[str, MetaVictims] | None = None
+
+
+Body = ExtenderArgs | BindingArgs | PreemptionArgs
 
 
 class _Meta(msgspec.Struct, frozen=True):
@@ -105,9 +131,26 @@ def read_priorities(answer: bytes) -> list[HostPriority]:
         raise AnswerError(str(error)) from None
 
 
+def read_preemption(answer: bytes) -> dict[str, MetaVictims]:
+    """The nodes that are left, with the pods that would have to go."""
+    found = _read(_fields(answer).get("nodenametometavictims"), dict[str, dict[str, Any] | None] | None)
+    return {name: _meta_victims(victims or {}) for name, victims in (found or {}).items()}
+
+
 def check_bound(answer: bytes) -> None:
     """Raises AnswerError when the extender could not bind the pod."""
     _check_error(_fields(answer))
+
+
+def _meta_victims(victims: Mapping[str, Any]) -> MetaVictims:
+    lowered = {key.lower(): value for key, value in victims.items()}
+    pods = _convert(lowered.get("pods") or [], list[dict[str, Any]])
+    uids = [next((value for key, value in pod.items() if key.lower() == "uid"), "") for pod in pods]
+    plain = {
+        "Pods": [{"UID": uid or ""} for uid in uids],
+        "NumPDBViolations": lowered.get("numpdbviolations") or 0,
+    }
+    return _convert(plain, MetaVictims)
 
 
 def _fields(answer: bytes) -> Mapping[str, msgspec.Raw]:

@@ -15,6 +15,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Api
 from mooring.framework.profile import Hook, Profile
 from mooring.framework.status import Code, Status
+from mooring.framework.watching import timed_point
 from mooring.model.objects import Pod
 
 Binder = Callable[[Pod, str], Awaitable[bool]]  # an extender; False leaves the pod to the bind plugins
@@ -34,18 +35,31 @@ async def run_binding(
     extender: Binder | None = None,
 ) -> None:
     """Binds a pod for good, or raises BindingFailed. An extender that binds goes before the plugins."""
-    for hook in profile.at("pre_bind"):
-        status = await _ask(hook, "pre_bind", cycle, pod, node_name)
-        if status is not None and status.code is not Code.SKIP:
-            raise BindingFailed(_text(hook, "pre_bind", status))
+    if pre_binders := profile.at("pre_bind"):
+        with timed_point(profile.meter, profile.name, "PreBind"):
+            await _pre_bind(pre_binders, cycle, pod, node_name)
     if patch:
         try:
             await api.patch("Pod", pod.key, patch)
         except Exception as error:
             raise BindingFailed(f"patching the pod before binding: {error}") from error
     if extender is None or not await _bound_by(extender, pod, node_name):
-        await _bind(profile.at("bind"), cycle, pod, node_name)
-    for hook in profile.at("post_bind"):
+        with timed_point(profile.meter, profile.name, "Bind"):
+            await _bind(profile.at("bind"), cycle, pod, node_name)
+    if post_binders := profile.at("post_bind"):
+        with timed_point(profile.meter, profile.name, "PostBind"):
+            await _post_bind(post_binders, cycle, pod, node_name)
+
+
+async def _pre_bind(hooks: Iterable[Hook], cycle: Cycle, pod: Pod, node_name: str) -> None:
+    for hook in hooks:
+        status = await _ask(hook, "pre_bind", cycle, pod, node_name)
+        if status is not None and status.code is not Code.SKIP:
+            raise BindingFailed(_text(hook, "pre_bind", status))
+
+
+async def _post_bind(hooks: Iterable[Hook], cycle: Cycle, pod: Pod, node_name: str) -> None:
+    for hook in hooks:
         try:
             await _ask(hook, "post_bind", cycle, pod, node_name)
         except BindingFailed:

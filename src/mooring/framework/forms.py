@@ -7,7 +7,7 @@ for one, a vector form is called with one row. What comes back is checked on the
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,13 @@ class Form:
         self.one_method = one
         self.many_method = many
         self.hides_identity = plugin.scope is not Scope.CLUSTER and not signs_itself(type(plugin))
+
+    def watch(self, watched: Callable[[str, Any], Any]) -> None:
+        """Puts something that watches between the plugin's methods and whoever calls them."""
+        if self.one_method is not None:
+            self.one_method = watched(self.name, self.one_method)
+        if self.many_method is not None:
+            self.many_method = watched(self.name, self.many_method)
 
     def shown(self, pod: Pod) -> Any:
         """The pod as this plugin may see it."""

@@ -136,6 +136,10 @@ class Handle(ABC):
     def demand(self, cycle: Cycle, pod: Pod) -> Demand | None:
         """What the pod needs to be free. None when other filters that look at pods come first."""
 
+    def preemption_is_judged(self, pod: Pod) -> bool:
+        """Whether extenders have a say in who makes room for the pod: then there must be an Offer."""
+        return False
+
     @abstractmethod
     def register_selector(self, key: object, test: LabelTest) -> int:
         """Makes pods that differ in matching a selector differ for placement. Returns its id."""

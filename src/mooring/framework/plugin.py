@@ -41,12 +41,14 @@ class Plugin:
     name     the plugin's name in configurations and messages; the class name when not given
     scope    what its answers about a node depend on (default: anything, so nothing is kept)
     Args     its arguments, when it takes any
+    reads    kinds it asks listers for: `Service`, or `group/version/plural` of what is not Kubernetes' own
     version  moves when answers change for a reason outside node and pod: kept answers are then stale
     """
 
     name: ClassVar[str] = ""
     scope: ClassVar[Scope] = Scope.CLUSTER
     Args: ClassVar[type[PluginArgs]] = PluginArgs
+    reads: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

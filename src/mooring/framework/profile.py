@@ -10,9 +10,11 @@ from mooring.errors import ConfigError
 from mooring.framework.forms import Filter, Scorer
 from mooring.framework.handle import Handle
 from mooring.framework.inspection import signs_itself
+from mooring.framework.meter import Meter
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import POINTS
 from mooring.framework.registry import Registry
+from mooring.framework.watching import watched
 
 EXTENSIONS_OF = {"normalize", "sort_key", "less", "events"}  # asked for by name, never run as a list
 
@@ -26,10 +28,11 @@ class Hook(NamedTuple):
 
 
 class Profile:
-    """Plugin instances by point, ready to run."""
+    """Plugin instances by point, ready to run; watched while they do when there is a meter."""
 
-    def __init__(self, plan: ProfilePlan, plugins: dict[str, Plugin]) -> None:
+    def __init__(self, plan: ProfilePlan, plugins: dict[str, Plugin], meter: Meter | None = None) -> None:
         self.name = plan.scheduler_name
+        self.meter = meter
         self.plan = plan
         self.plugins = plugins
         self._at = {point: self._enabled(point) for point in POINTS if point not in EXTENSIONS_OF}
@@ -37,6 +40,8 @@ class Profile:
         weights = {use.name: use.weight for use in plan.points.get("score", ())}
         scorers = (Scorer.of(plugin) for plugin in self._at_config("score"))
         self.scorers = [(scorer, weights[scorer.name]) for scorer in scorers if scorer]
+        if meter is not None:
+            self._watch_forms(meter)
         scoring = {form.name for form, _ in self.scorers}
         self.looking = scoring | {form.name for form in self.filters}  # plugins that look at nodes
         # Plugins whose `sign` counts: those that look at nodes, and others that say what they read.
@@ -58,14 +63,26 @@ class Profile:
         candidates = self._at_config(config) if config else list(self.plugins.values())
         methods = ((plugin, getattr(plugin, point, None)) for plugin in candidates)
         return [
-            Hook(plugin.name, method, plugin)
+            Hook(plugin.name, self._seen(plugin.name, point, method), plugin)
             for plugin, method in methods
             if callable(method) and not getattr(method, "nothing_to_do", False)
         ]
 
+    def _watch_forms(self, meter: Meter) -> None:
+        for filter_ in self.filters:
+            filter_.watch(lambda name, method: watched(meter, self.name, name, "filter", method))
+        for scorer, _ in self.scorers:
+            scorer.watch(lambda name, method: watched(meter, self.name, name, "score", method))
+
+    def _seen(self, plugin: str, point: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        return method if self.meter is None else watched(self.meter, self.name, plugin, point, method)
+
 
 def make_profile(
-    plan: ProfilePlan, registry: Registry, handle_for: Callable[[type[Plugin]], Handle]
+    plan: ProfilePlan,
+    registry: Registry,
+    handle_for: Callable[[type[Plugin]], Handle],
+    meter: Meter | None = None,
 ) -> Profile:
     """Makes each plugin of a plan once, however many points it serves."""
     names = plan.plugin_names()
@@ -78,4 +95,4 @@ def make_profile(
         except Exception as error:
             what = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
             raise ConfigError.at("", f'initializing plugin "{name}": {what}') from error
-    return Profile(plan, plugins)
+    return Profile(plan, plugins, meter)

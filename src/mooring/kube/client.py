@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.errors import ApiError, Gone, TooManyRequests, Unreachable
+from mooring.errors import ApiError, TooManyRequests, Unreachable
 from mooring.kube.answers import error_from, error_of_event
 from mooring.kube.backoff import REQUESTS, Backoff, Pace
 from mooring.kube.limiter import Limiter
@@ -28,7 +28,6 @@ JSON = "application/json-patch+json"
 PAGE = 500
 LIST_TIMEOUT = 120.0
 WATCH_SECONDS = 300.0  # at least; up to twice as long, so that watches do not end all at once
-WATCH_GRACE = 30.0  # how much longer than asked for a watch may last
 WATCH_IDLE = 180.0  # bookmarks come about every minute, so this much silence is a dead connection
 MOST_RETRIES = 5
 CUT_SHORT = "the watch is cut short in the middle of an event"
@@ -88,6 +87,10 @@ class Client:
     async def get(self, resource: Resource, key: str, *, sub: str = "") -> bytes:
         """An object by its key: "namespace/name", or "name" of what has no namespace."""
         return await self._ask(Request("GET", resource.path_of(key, sub), timeout=self._timeout), retry=True)
+
+    async def read(self, path: str) -> bytes:
+        """Whatever a path answers: what the server has to say of its own resources, say."""
+        return await self._ask(Request("GET", path, timeout=self._timeout), retry=True)
 
     async def list_pages(
         self, resource: Resource, *, query: Query = (), limit: int = PAGE, namespace: str = ""
@@ -240,5 +243,3 @@ def _read(answer: bytes, decode: Callable[[bytes], Any]) -> Any:
     except msgspec.DecodeError as error:
         raise Unreachable(0, f"the server's answer cannot be read: {error}") from None
 
-
-__all__ = ["JSON", "MERGE", "STRATEGIC", "Client", "Gone", "Page", "WatchEvent"]

@@ -11,6 +11,7 @@ import asyncio
 import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
+from typing import cast
 
 from mooring.errors import Unreachable
 from mooring.kube.http_answer import Answer, AnswerReader, BadAnswer
@@ -30,8 +31,7 @@ class Connection(asyncio.Protocol):
         self._waiter: asyncio.Future[Answer] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport, self.usable = transport, True
+        self._transport, self.usable = cast(asyncio.Transport, transport), True
 
     def data_received(self, data: bytes) -> None:
         if self._waiter is None:

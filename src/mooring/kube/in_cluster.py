@@ -10,7 +10,7 @@ from mooring.errors import ConfigError
 from mooring.kube.access import Access, Secret, User
 
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-NOT_INSIDE = "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set, so this is not a pod of a cluster."
+NOT_INSIDE = "this is no pod of a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set."
 
 
 def is_in_cluster(env: Mapping[str, str] = os.environ) -> bool:

@@ -69,7 +69,9 @@ def user_of(user: Entry, cluster: Entry, access: Access) -> User:
         token=Secret((said.token or "").encode(), user.file.beside(said.token_file)),
         username=said.username,
         password=Secret((said.password or "").encode()),
-        certificate=_secret(user, "client-certificate", said.client_certificate, said.client_certificate_data),
+        certificate=_secret(
+            user, "client-certificate", said.client_certificate, said.client_certificate_data
+        ),
         key=_secret(user, "client-key", said.client_key, said.client_key_data),
         exec=_exec(user, cluster, access),
         impersonation=_impersonation(said),
@@ -110,7 +112,9 @@ def _exec(user: Entry, cluster: Entry, access: Access) -> ExecPlugin | None:
     if not said.command:
         raise user.mistake("exec needs a command.", "exec")
     if said.api_version not in API_VERSIONS:
-        raise user.mistake(f"expected {_either(API_VERSIONS)}, got \"{said.api_version}\".", "exec", "apiVersion")
+        raise user.mistake(
+            f'expected {_either(API_VERSIONS)}, got "{said.api_version}".', "exec", "apiVersion"
+        )
     mode = said.interactive_mode or ("" if said.api_version == API_VERSIONS[0] else "IfAvailable")
     if mode not in MODES:
         what = f"interactiveMode is to be {_either(MODES)}" + (f', not "{mode}".' if mode else ".")

@@ -1,18 +1,34 @@
 """Sends requests to the API server: one class with one method, `send`.
 
-Whoever has no answer in time gets `Unreachable`; every other answer, good or bad, is a `Response`.
-Credentials are renewed once when the server does not accept them.
+Whoever gets no answer in time gets `Unreachable`; every other answer, good or bad, is a `Response`.
+Credentials are renewed, and the request is sent once more, when the server does not accept them.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 from typing import Protocol
+from urllib.parse import quote, urlencode
 
+import aiohttp
 import msgspec
+from yarl import URL
+
+from mooring.errors import ApiError, ConfigError, Unreachable
+from mooring.kube.access import Access, User
+from mooring.kube.channels import Channels
+from mooring.kube.credentials import Credential, Credentials, FixedCredentials
+from mooring.kube.exchange import AnswerResponse
+from mooring.kube.exec_plugin import ExecCredentials
+from mooring.kube.headers import Headers
+from mooring.kube.http_response import HttpResponse, unreachable
 
 Query = tuple[tuple[str, str], ...]
+
+POOL = 100  # connections for short requests
+CONNECT_TIMEOUT = 10.0
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -48,3 +64,148 @@ class Sender(Protocol):
     """Whatever can send a request: a Transport, or something in a test."""
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]: ...
+
+
+class Transport:
+    """One API server and one user of it."""
+
+    def __init__(
+        self, access: Access, *, credentials: Credentials | None = None, connections: int = POOL
+    ) -> None:
+        self._access = access
+        self._limit = connections
+        self._credentials = credentials or credentials_of(access.user)
+        self._credential: Credential | None = None  # that of the headers and channels below
+        self._headers = Headers(access, Credential())
+        self._channels: Channels | None = None
+        self._prefix = self._headers.prefix
+        self._timeouts: dict[tuple[float | None, float | None], aiohttp.ClientTimeout] = {}
+
+    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
+        """The answer, within `async with`; Unreachable when there is none."""
+        return _Sending(self, request)
+
+    async def close(self) -> None:
+        """Closes every connection. A request after that opens new ones."""
+        old, self._channels, self._credential = self._channels, None, None
+        if old is not None:
+            await old.close()
+
+    async def start(self, request: Request) -> HttpResponse | AnswerResponse:
+        """Sends a request, and once more with fresh credentials when those it has are not accepted."""
+        used = self._credentials.current() or await self._credentials.renew()
+        response = await self._try(request, used)
+        if response.status != 401:
+            return response
+        try:
+            fresh = await self._credentials.renew(used)
+        except ApiError:
+            return response  # the server's own words say more
+        if fresh == used:
+            return response
+        await release(response)
+        return await self._try(request, fresh)
+
+    async def _try(self, request: Request, credential: Credential) -> HttpResponse | AnswerResponse:
+        channels = await self._ready(credential)
+        if channels.short is None or request.compress or request.timeout is None:
+            return await self._ask_at_length(channels, request)
+        target = self._target(request)
+        asked = self._headers.head(request.method, target, request.content_type, request.body)
+        channels.take()
+        try:
+            return AnswerResponse(await channels.short.exchange(asked, request.timeout))
+        except Unreachable as error:
+            what = f'{request.method.capitalize()} "{self._access.server}{request.path}": {error}'
+            raise Unreachable(0, what, sent=error.sent) from error
+        finally:
+            await channels.give_back()
+
+    async def _ask_at_length(self, channels: Channels, request: Request) -> HttpResponse:
+        """For watches, answers worth compressing, and whatever goes through a proxy."""
+        url = URL(self._headers.origin + self._target(request), encoded=True)
+        channels.take()
+        try:
+            answer = await channels.session(for_watch=request.timeout is None).request(
+                request.method,
+                url,
+                data=request.body or None,
+                headers=self._headers.fields(request.content_type, compress=request.compress),
+                timeout=self._timeout(request),
+                allow_redirects=False,
+                server_hostname=self._access.server_name or None,
+                proxy=channels.proxy,
+                proxy_headers=channels.proxy_headers,
+            )
+        except BaseException as error:
+            await channels.give_back()
+            if isinstance(error, aiohttp.ClientError | OSError | ValueError):
+                raise unreachable(request.method, url, error) from error
+            raise
+        return HttpResponse(answer, channels)
+
+    async def _ready(self, credential: Credential) -> Channels:
+        """Channels with the certificate of a credential; headers are then those of the credential too."""
+        now, old = self._credential, self._channels
+        if credential is now and old is not None:
+            return old
+        self._credential = credential
+        self._headers = Headers(self._access, credential)
+        if old is not None and now is not None and now.has_certificate_of(credential):
+            return old
+        try:
+            new = Channels(self._access, credential, self._limit)
+        except ConfigError:
+            if old is None:
+                raise
+            return old  # a certificate whose key has not been replaced yet
+        self._channels = new
+        if old is not None:
+            await old.retire()
+        return new
+
+    def _target(self, request: Request) -> str:
+        target = self._prefix + request.path
+        return f"{target}?{urlencode(request.query, quote_via=quote)}" if request.query else target
+
+    def _timeout(self, request: Request) -> aiohttp.ClientTimeout:
+        kept = self._timeouts.get((request.timeout, request.idle))
+        if kept is None:
+            kept = aiohttp.ClientTimeout(
+                total=request.timeout, sock_connect=CONNECT_TIMEOUT, sock_read=request.idle
+            )
+            self._timeouts[request.timeout, request.idle] = kept
+        return kept
+
+
+class _Sending:
+    """A request and its answer, for the length of an `async with`."""
+
+    __slots__ = ("_request", "_response", "_transport")
+
+    def __init__(self, transport: Transport, request: Request) -> None:
+        self._transport = transport
+        self._request = request
+        self._response: HttpResponse | AnswerResponse | None = None
+
+    async def __aenter__(self) -> Response:
+        self._response = await self._transport.start(self._request)
+        return self._response
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._response is not None:
+            await release(self._response)
+
+
+async def release(response: HttpResponse | AnswerResponse) -> None:
+    """An answer that is all there has given its connection back already."""
+    if isinstance(response, HttpResponse):
+        await response.release()
+
+
+def credentials_of(user: User) -> Credentials:
+    """Where a user's credentials come from."""
+    fixed = FixedCredentials(user)
+    return ExecCredentials(user.exec, base=fixed.current()) if user.exec else fixed

@@ -181,6 +181,16 @@ class PodSpec(Wire, frozen=True, dict=True):
         """Host ports the pod occupies on its node."""
         return host_ports(self)
 
+    def on_node(self, node_name: str) -> PodSpec:
+        """The same spec with a node. Both share one set of derived values: none depends on the node."""
+        spec = msgspec.structs.replace(self, node_name=node_name)
+        _share_derived(spec, self.__dict__)
+        return spec
+
+
+# A frozen Struct refuses to have its attributes set; its table of derived values is not one of them.
+_share_derived = vars(PodSpec)["__dict__"].__set__
+
 
 class ContainerStatus(Wire, frozen=True):
     name: str = ""
@@ -193,6 +203,7 @@ class PodCondition(Wire, frozen=True):
     status: str = ""
     reason: str = ""
     message: str = ""
+    observed_generation: int = 0
 
 
 class PodStatus(Wire, frozen=True):
@@ -258,9 +269,7 @@ class Pod(Wire, frozen=True):
 
     def on_node(self, node_name: str) -> Pod:
         """The same pod, bound to a node."""
-        spec = msgspec.structs.replace(self.spec, node_name=node_name)
-        spec.__dict__.update(self.spec.__dict__)  # derived values do not depend on the node
-        return msgspec.structs.replace(self, spec=spec)
+        return msgspec.structs.replace(self, spec=self.spec.on_node(node_name))
 
 
 class Taint(Wire, frozen=True):

@@ -82,7 +82,7 @@ def bound_request(pod: Pod) -> Request:
     What is wanted does not count when the node has refused it as infeasible.
     """
     spec, status = pod.spec, pod.status
-    if not _is_resizing(pod):
+    if not is_resizing(spec, status):
         return spec.request
     wanted = not _is_infeasible(pod)
     known = {s.name: s for s in (*status.container_statuses, *status.init_container_statuses)}
@@ -173,9 +173,8 @@ def _overhead(spec: PodSpec) -> Amounts:
     return read_amounts(spec.overhead, "overhead") if spec.overhead else {}
 
 
-def _is_resizing(pod: Pod) -> bool:
+def is_resizing(spec: PodSpec, status: PodStatus) -> bool:
     """Some status differs from the spec. Most running pods repeat their spec word for word."""
-    spec, status = pod.spec, pod.status
     if not (status.container_statuses or status.init_container_statuses or status.resources):
         return False
     known = {s.name: s for s in (*status.container_statuses, *status.init_container_statuses)}

@@ -22,6 +22,8 @@ from mooring.sim.world import World
 if TYPE_CHECKING:
     from mooring.sim.extending import Extending
 
+IN_MEMORY = " (in kube-scheduler memory)."  # of pods that were not bound yet
+
 
 class Performer:
     """Does what is decided. `tell` takes what the scheduler has to know of it."""
@@ -86,18 +88,22 @@ class Performer:
         self._world.patch_status(pod.key, conditions=(why,), nominated=decision.nominated)
 
     def perform_evict(self, decision: Evict) -> None:
-        """A pod that is on its way out already is left to go."""
+        """A pod that is on its way out already is left to go. Binding takes no time here, so there is never
+        a bind to call off."""
         pod = decision.pod
         if not self._is_there(pod) or self._world.pods[pod.key].terminating:
+            return
+        by = self._world.pods.get(decision.by)
+        message = (
+            f"Preempted by pod {by.uid if by else decision.by} on node {decision.node or pod.spec.node_name}"
+        )
+        if decision.in_memory:
+            self._world.record("Normal", "Preempted", "Preempting", pod, message + IN_MEMORY)
             return
         why = PodCondition(
             type="DisruptionTarget", status="True", reason=decision.reason, message=decision.message
         )
         self._world.patch_status(pod.key, conditions=(why,))
-        by = self._world.pods.get(decision.by)
-        message = (
-            f"Preempted by pod {by.uid if by else decision.by} on node {decision.node or pod.spec.node_name}"
-        )
         self._world.record("Normal", "Preempted", "Preempting", pod, message)
         self._history.evict(pod)
         self._world.delete_pod(pod.key)

@@ -110,7 +110,7 @@ class World:
                     self._perform(self.engine.handle(PodAdded(pod.on_node(node_name)), self.now))
                 case Wait(pod, _, message):
                     self.messages[pod.key] = message
-                case Evict(pod):
+                case Evict(pod, in_memory=False):
                     self.evicted.append(pod.key)
                     self.placements.pop(pod.key, None)
                     self._perform(self.engine.handle(PodDeleted(pod), self.now))

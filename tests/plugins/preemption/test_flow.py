@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from engine.stage import made
+from mooring.cluster.pods import Hold
 from mooring.engine.decisions import Bind, Evict, Nominate, Wait
 from mooring.engine.events import EvictFailed
 from mooring.framework.status import wait
@@ -49,13 +50,15 @@ def two_victims() -> tuple[Arena, list[Pod], Pod]:
 def test_evictions_say_what_the_condition_and_the_event_need() -> None:
     arena = Arena().nodes(small_node("n"))
     victim = arena.running(sized("v", LARGE, LOW), "n")
-    evict, refusal = arena.attempt(sized("p", VERY_LARGE, HIGH))
+    preemptor = sized("p", VERY_LARGE, HIGH)
+    evict, refusal = arena.attempt(preemptor)
     assert evict == Evict(
         victim,
         "default/p",
         "PreemptionByScheduler",
         "default-scheduler: preempting to accommodate a higher priority pod",
         "n",
+        preemptor,
     )
     assert isinstance(refusal, Wait)
     assert refusal.message == "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory."
@@ -162,8 +165,9 @@ def test_a_victim_that_waits_at_permit_loses_its_place_at_once() -> None:
     arena.add(victim := sized("v", LARGE, LOW))
     assert arena.cycle() == []
     assert arena.holds(victim) == "n"
-    decisions = arena.attempt(preemptor := sized("p", VERY_LARGE, HIGH))
-    mine, others = decisions
+    evict, mine, others = arena.attempt(preemptor := sized("p", VERY_LARGE, HIGH))
+    assert isinstance(evict, Evict)
+    assert (evict.pod, evict.node, evict.in_memory) == (victim, "n", True)
     assert isinstance(mine, Wait)
     assert (mine.pod, mine.nominated) == (preemptor, "n")
     assert isinstance(others, Wait)
@@ -175,6 +179,76 @@ def test_a_victim_that_waits_at_permit_loses_its_place_at_once() -> None:
     assert found is not None
     assert isinstance(found[0], Bind)
     assert (found[0].pod.name, found[0].node) == ("p", "n")
+
+
+def being_bound() -> tuple[Arena, Bind, Pod]:
+    """A pod is being bound when a more important one needs its place."""
+    arena = Arena().nodes(small_node("n"))
+    bind = arena.try_pod(victim := sized("v", LARGE, LOW))
+    assert isinstance(bind, Bind)
+    evict, mine = arena.attempt(preemptor := sized("p", VERY_LARGE, HIGH))
+    assert isinstance(evict, Evict)
+    assert (evict.pod, evict.node, evict.in_memory) == (victim, "n", False)
+    assert isinstance(mine, Wait)
+    assert arena.engine.nominator.node_of(preemptor.uid) == "n"
+    return arena, bind, preemptor
+
+
+def test_a_victim_whose_bind_is_called_off_is_tried_again() -> None:
+    arena, bind, preemptor = being_bound()
+    arena.now = 5.0
+    (wait,) = arena.bind_failed(bind, "preempted")
+    assert isinstance(wait, Wait)
+    assert (wait.pod, wait.reason, wait.message) == (bind.pod, "SchedulerError", "preempted")
+    assert arena.where(bind.pod) == "error_backoff"
+    assert arena.all() == {"p": "n"}
+    assert arena.where(preemptor) == ""
+
+
+def test_a_victim_whose_bind_went_through_is_waited_for() -> None:
+    arena, bind, preemptor = being_bound()
+    arena.now = 5.0
+    arena.bound(bind)
+    assert arena.cycle() is None
+    assert arena.where(preemptor) == "unschedulable"
+    arena.change(leaving(bind.pod.on_node("n")))
+    arena.delete(bind.pod.on_node("n"))
+    assert arena.all() == {"p": "n"}
+
+
+def test_a_victim_that_could_not_be_evicted_is_still_being_bound() -> None:
+    arena, bind, preemptor = being_bound()
+    arena.now = 5.0
+    arena.engine.handle(EvictFailed(bind.pod, preemptor.key, "no"), arena.now)
+    assert arena.where(preemptor) == "active"
+    assert arena.engine.cluster.pods.by_uid[bind.pod.uid].hold is Hold.ASSUMED
+    arena.bound(bind)
+    assert arena.engine.cluster.pods.by_uid[bind.pod.uid].hold is Hold.BOUND
+    arena.engine.check()
+
+
+def test_one_failed_eviction_of_several_has_the_pod_look_again() -> None:
+    arena, victims, preemptor = two_victims()
+    arena.now = 5.0
+    arena.delete(victims[0])
+    assert arena.cycle() is None
+    arena.engine.handle(EvictFailed(victims[1], preemptor.key, "the server is away"), arena.now)
+    assert arena.where(preemptor) == "active"
+    decisions = arena.cycle()
+    assert decisions is not None
+    assert answer_of(decisions).victims == ("b",)
+    assert answer_of(decisions).nominated == "n"
+
+
+def test_a_report_of_an_eviction_that_failed_may_come_too_late() -> None:
+    arena, victims, preemptor = two_victims()
+    arena.now = 5.0
+    for victim in victims:
+        arena.delete(victim)
+    assert arena.all() == {"p": "n"}
+    assert arena.engine.handle(EvictFailed(victims[1], preemptor.key, "no"), arena.now) == []
+    assert arena.cycle() is None
+    arena.engine.check()
 
 
 def test_a_transformed_pod_is_tried_as_the_filters_see_it() -> None:

@@ -66,3 +66,44 @@ spec:
     assert result.placements == {"default/high": "n"}
     assert result.evicted == ("default/low",)
     assert result.pending == {}
+
+
+HOLDS = """
+from mooring import Plugin, wait
+
+
+class Holds(Plugin):
+    def permit(self, cycle, pod, node_name):
+        return wait(600) if pod.labels.get("hold") else None
+"""
+
+
+def test_a_victim_that_waits_at_permit_is_not_deleted(tmp_path: Path) -> None:
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "holds.py").write_text(HOLDS)
+    (tmp_path / "all.yaml").write_text(
+        """
+apiVersion: v1
+kind: Node
+metadata: {name: n}
+status: {allocatable: {cpu: "2", memory: 1Gi, pods: "10"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: low, labels: {hold: "1"}}
+spec: {priority: 1, containers: [{name: c, image: i, resources: {requests: {cpu: "2"}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: high, uid: high-uid, annotations: {sim.mooring.io/arrives-at: 5s}}
+spec: {priority: 10, containers: [{name: c, image: i, resources: {requests: {cpu: "2"}}}]}
+"""
+    )
+    result = simulate([str(tmp_path / "all.yaml")], policies=tmp_path / "policies")
+    assert result.placements == {"default/high": "n"}
+    assert result.evicted == ()
+    assert "default/low" in result.pending
+    (event,) = (event for event in result.events if event.reason == "Preempted")
+    assert event.key == "default/low"
+    assert event.message.startswith("Preempted by pod ")
+    assert event.message.endswith(" on node n (in kube-scheduler memory).")

@@ -67,6 +67,19 @@ def test_a_claim_for_one_pod_is_taken_everywhere() -> None:
     assert found == dict.fromkeys(("n", "idle"), f"UNSCHEDULABLE: {CLAIM_TAKEN}")
 
 
+def test_who_uses_a_claim_is_followed() -> None:
+    stage = Stage([node("n"), node("idle")], ALONE)
+    plugin = stage.make(VolumeRestrictions)
+    assert stage.reasons(plugin, pod("c")) == {"*": "SKIP: "}
+    stage.take(pod("c", name="first"), "n")
+    stage.take(pod("c", name="second"), "idle")
+    for user in list(stage.cluster.pods.by_uid):
+        assert stage.reasons(plugin, pod("c"))["n"] == f"UNSCHEDULABLE: {CLAIM_TAKEN}"
+        with stage.cluster.statement() as statement:
+            statement.give_back(user)
+    assert stage.reasons(plugin, pod("c")) == {"*": "SKIP: "}
+
+
 @pytest.mark.parametrize(
     ("claim", "used"),
     [

@@ -34,6 +34,7 @@ PREEMPTORS_KNOWN = 1000  # above it those whose victims have gone are forgotten
 class DefaultPreemption(Plugin):
     name = "DefaultPreemption"
     Args = DefaultPreemptionArgs
+    reads = (KIND,)
 
     def __init__(self, args: DefaultPreemptionArgs, handle: Handle) -> None:
         super().__init__(args, handle)

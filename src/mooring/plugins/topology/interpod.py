@@ -35,6 +35,7 @@ class InterPodAffinityArgs(PluginArgs, frozen=True):
 class InterPodAffinity(DomainPlugin):
     name = "InterPodAffinity"
     Args = InterPodAffinityArgs
+    reads = ("Namespace",)
     normalize = staticmethod(minimum_maximum)
 
     def __init__(self, args: InterPodAffinityArgs, handle: Handle) -> None:

@@ -59,6 +59,7 @@ class PodTopologySpreadArgs(PluginArgs, frozen=True):
 class PodTopologySpread(DomainPlugin):
     name = "PodTopologySpread"
     Args = PodTopologySpreadArgs
+    reads = LISTED
 
     def __init__(self, args: PodTopologySpreadArgs, handle: Handle) -> None:
         super().__init__(args, handle)

@@ -50,6 +50,14 @@ class VolumeBindingArgs(PluginArgs, frozen=True):
 class VolumeBinding(Plugin):
     name = "VolumeBinding"
     Args = VolumeBindingArgs
+    reads = (
+        kinds.CLAIM,
+        kinds.PERSISTENT_VOLUME,
+        kinds.STORAGE_CLASS,
+        kinds.CSI_NODE,
+        kinds.CSI_DRIVER,
+        kinds.CAPACITY,
+    )
 
     def __init__(self, args: VolumeBindingArgs, handle: Handle) -> None:
         super().__init__(args, handle)

@@ -40,6 +40,14 @@ class Wanted(msgspec.Struct, frozen=True):
 
 class NodeVolumeLimits(Plugin):
     name = "NodeVolumeLimits"
+    reads = (
+        kinds.CLAIM,
+        kinds.PERSISTENT_VOLUME,
+        kinds.STORAGE_CLASS,
+        kinds.CSI_NODE,
+        kinds.CSI_DRIVER,
+        kinds.ATTACHMENT,
+    )
 
     too_many = unschedulable(TOO_MANY).by(name)
 

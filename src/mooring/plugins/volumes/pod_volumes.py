@@ -46,8 +46,9 @@ def _volumes(spec: PodSpec) -> PodVolumes:
             claims.append(ClaimUse(text(volume, "name"), ephemeral=True))
         elif (disk := in_tree_volume(volume, {})) is not None:
             inline.append(disk)
-    named = tuple(use.name for use in claims if not use.ephemeral)
-    found = PodVolumes(tuple(claims), disks_of(spec.volumes), tuple(inline), named)
+    uses = tuple(dict.fromkeys(claims))  # a claim mounted twice is one claim
+    named = tuple(use.name for use in uses if not use.ephemeral)
+    found = PodVolumes(uses, disks_of(spec.volumes), tuple(inline), named)
     return found if found != NONE else NONE
 
 

@@ -49,6 +49,7 @@ class OnePodClaims:
 
 class VolumeRestrictions(Plugin):
     name = "VolumeRestrictions"
+    reads = (kinds.CLAIM,)
 
     disk_taken = unschedulable(DISK_TAKEN).by(name)
     claim_taken = unschedulable(CLAIM_TAKEN).by(name)

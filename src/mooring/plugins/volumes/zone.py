@@ -55,6 +55,7 @@ class Topology(msgspec.Struct, frozen=True):
 
 class VolumeZone(Plugin):
     name = "VolumeZone"
+    reads = (kinds.CLAIM, kinds.PERSISTENT_VOLUME, kinds.STORAGE_CLASS)
 
     rejection = unresolvable(OTHER_ZONE).by(name)
 

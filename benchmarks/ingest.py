@@ -1,0 +1,135 @@
+"""How long a scheduler takes to know a large running cluster, and how much memory it needs for that.
+
+A server in another process lists a recorded cluster; this process reads it through the transport, the
+client, the informers and the engine of the default profile, as `mooring run` does, until everything is
+synced and taken in. Processor time counts from the first line of this file, imports included.
+
+    python benchmarks/ingest.py [--nodes 5000] [--pods 50000] [--classes 500] [--gzip] [--json] [--profile]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import cProfile
+import json
+import pstats
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+TARGETS = {"cpu_s": 5.0, "settled_mb": 300.0, "peak_mb": 300.0}
+AIMS = {"cpu_s": 1.5, "settled_mb": 200.0, "peak_mb": 200.0}
+STATUS = Path("/proc/self/status")
+
+
+async def load(server: str) -> dict[str, Any]:
+    """Knows the cluster, and says what that took."""
+    from mooring.app.driver import Clock, Driver
+    from mooring.app.making import make_engine
+    from mooring.config.load import default_config
+    from mooring.kube.access import Access
+    from mooring.kube.client import Client
+    from mooring.kube.informers import Informers
+    from mooring.kube.kinds import kinds_read
+    from mooring.kube.settling import make_room, settle
+    from mooring.kube.transport import Transport
+    from mooring.plugins.catalogue import make_registry
+
+    registry = make_registry()
+    engine = make_engine(default_config(registry), registry)
+    marks = {"imported_cpu_s": time.process_time(), "imported_mb": _now_mb()}
+    started = time.perf_counter()
+    make_room()
+    transport = Transport(Access(server=server))
+    driver = Driver(engine, lambda decision: None, clock=Clock())
+    informers = Informers(Client(transport), kinds_read(engine), driver.tell)
+    tasks = [asyncio.create_task(informers.run()), asyncio.create_task(driver.run())]
+    await informers.synced()
+    await driver.caught_up()
+    settle()
+    marks |= {"cpu_s": time.process_time(), "wall_s": time.perf_counter() - started}
+    marks |= {"settled_mb": _now_mb(), "peak_mb": _peak_mb(), "counts": informers.counts}
+    marks["placed"] = len(engine.cluster.pods)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await transport.close()
+    engine.check()
+    return marks
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Runs the server beside, and the scheduler here."""
+    sizes = [str(options.nodes), str(options.pods), str(options.classes)]
+    command = [sys.executable, str(HERE / "ingest_server.py"), *sizes, "gzip" if options.gzip else "plain"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        assert server.stdin is not None
+        port = int(server.stdout.readline())
+        try:
+            found = asyncio.run(load(f"http://127.0.0.1:{port}"))
+        finally:
+            server.stdin.close()
+    loading = found["cpu_s"] - found["imported_cpu_s"]
+    found["us_per_pod"] = 1e6 * loading / max(1, options.pods)
+    return {"nodes": options.nodes, "pods": options.pods, "classes": options.classes, **found}
+
+
+def show(found: dict[str, Any]) -> None:
+    rows = [
+        ("CPU, imports included", "cpu_s", "s"),
+        ("wall clock", "wall_s", "s"),
+        ("memory when settled", "settled_mb", "MB"),
+        ("memory at most", "peak_mb", "MB"),
+        ("CPU per pod, everything counted", "us_per_pod", "µs"),
+        ("CPU of imports", "imported_cpu_s", "s"),
+        ("memory after imports", "imported_mb", "MB"),
+    ]
+    out = sys.stdout.write
+    out(f"{found['nodes']} nodes, {found['pods']} pods of {found['classes']} workloads\n\n")
+    out(f"{'':34}{'measured':>12}{'must':>10}{'aim':>10}\n")
+    for name, key, unit in rows:
+        bounds = "".join(f"{bound[key]:>10g}" if key in bound else f"{'':>10}" for bound in (TARGETS, AIMS))
+        out(f"{name:34}{found[key]:>9.2f} {unit:2}{bounds}\n")
+    out(f"\n{found['counts']}, {found['placed']} placed\n")
+
+
+def _now_mb() -> float:
+    line = next(line for line in STATUS.read_text().splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
+
+
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=5000)
+    parser.add_argument("--pods", type=int, default=50_000)
+    parser.add_argument("--classes", type=int, default=500)
+    parser.add_argument("--gzip", action="store_true", help="the server compresses, when it may")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--profile", action="store_true", help="show where the time goes")
+    options = parser.parse_args()
+    profile = cProfile.Profile()
+    if options.profile:
+        profile.enable()
+    found = measure(options)
+    if options.profile:
+        profile.disable()
+        pstats.Stats(profile).sort_stats("tottime").print_stats(40)
+    if options.json:
+        sys.stdout.write(json.dumps(found) + "\n")
+    else:
+        show(found)
+    return 0 if all(found[key] <= bound for key, bound in TARGETS.items()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""A live scheduler: the engine, the API server's side of it, and who may do what when.
+
+    informers ──▶ driver (engine) ──▶ performer
+                     ▲                    │
+                     └──── answers ───────┘
+
+Several replicas may run: all follow the cluster, one leads and decides. Whoever loses the lease stops
+writing at once and ends. Whoever is asked to end finishes what is under way and gives the lease back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from mooring.app.driver import Clock, Driver
+from mooring.config.load import SchedulerConfig
+from mooring.config.scheduler import LeaderElection
+from mooring.engine.decisions import Decision
+from mooring.engine.engine import Engine
+from mooring.engine.events import Event
+from mooring.extender.client import ExtenderClient
+from mooring.kube.access import Access
+from mooring.kube.client import Client
+from mooring.kube.fence import Fenced
+from mooring.kube.informers import Informers
+from mooring.kube.kinds import kinds_read
+from mooring.kube.lease import LeaderElector, new_identity
+from mooring.kube.limiter import Limiter
+from mooring.kube.performer import KubePerformer
+from mooring.kube.recorder import Recorder
+from mooring.kube.settling import settle
+from mooring.kube.slots import Slots
+from mooring.kube.transport import Transport
+
+log = logging.getLogger("mooring.app")
+
+DRAIN_S = 10.0  # for what is under way when the scheduler is asked to end
+FLUSH_S = 3.0  # for Events that are not written yet
+LEASE_CONNECTIONS = 2
+
+DONE, FAILED = 0, 1
+
+
+class LiveScheduler:
+    """One replica. `run` returns the exit code; `stop` asks it to end in order."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        access: Access,
+        config: SchedulerConfig,
+        *,
+        clock: Clock,
+        decided: Callable[[Decision], None] = lambda decision: None,
+    ) -> None:
+        self.engine = engine
+        self.is_stopping = False
+        self.is_caught_up = False  # the engine knows everything there was at the start
+        self._config = config
+        self._decided = decided
+        self._transport = Transport(access)
+        self._lease_transport = Transport(access, connections=LEASE_CONNECTIONS)
+        self._extenders = ExtenderClient(config.extenders)
+        self.client = Client(self._transport, self._limiter())
+        slots = Slots()
+        self.recorder = Recorder(Client(self._transport, self._limiter()), slots=slots)
+        self.elector = self._elector(config.leader_election)
+        self.performer = KubePerformer(
+            Client(Fenced(self._transport, self.leads), self._limiter()),
+            self._tell,
+            recorder=self.recorder,
+            slots=slots,
+            extenders=self._extenders,
+        )
+        engine.attach(self.performer.api)
+        self.informers = Informers(self.client, kinds_read(engine), self._tell)
+        self.driver = Driver(engine, self._perform, clock=clock, in_flight=lambda: self.performer.backlog)
+        self._leading = asyncio.Event()
+        self._ended = asyncio.Event()  # stopped, or the lease is lost
+        self._background: list[asyncio.Task[None]] = []
+
+    def leads(self) -> bool:
+        """Whether this replica may write, this very moment."""
+        return self.elector is None or self.elector.leads()
+
+    def stop(self) -> None:
+        """Asks it to end in order."""
+        self.is_stopping = True
+        self._ended.set()
+
+    async def run(self) -> int:
+        """Schedules until it is stopped (0) or has lost the lease (1)."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._begin(group, self.driver.run())
+                self._begin(group, self.recorder.run())
+                self._begin(group, self._live(group))
+                await self._ended.wait()
+                code = await self._end()
+                for task in self._background:
+                    task.cancel()
+            return code
+        finally:
+            self.performer.halt()
+            await self._close()
+
+    # the stages of a life
+
+    async def _live(self, group: asyncio.TaskGroup) -> None:
+        """Follows the cluster, waits until it leads, and then decides."""
+        if not self._config.delay_cache_until_active:
+            await self._follow(group)
+        await self._lead(group)
+        if self._config.delay_cache_until_active:
+            await self._follow(group)
+        log.info("scheduling for %s", ", ".join(self.engine.profiles))
+        self.driver.start()
+
+    async def _follow(self, group: asyncio.TaskGroup) -> None:
+        self._begin(group, self.informers.run())
+        await self.informers.synced()
+        await self.driver.caught_up()
+        settle()
+        self.is_caught_up = True
+        log.info("the cluster is known: %s", self.informers.counts)
+
+    async def _lead(self, group: asyncio.TaskGroup) -> None:
+        if self.elector is not None:
+            log.info("waiting for the lease, as %s", self.elector.identity)
+            self._begin(group, self.elector.run(self._leading.set, self._lose))
+            await self._leading.wait()
+
+    def _lose(self) -> None:
+        """The lease is lost: not a write more."""
+        self.driver.halt()
+        self.performer.halt()
+        self._ended.set()
+
+    async def _end(self) -> int:
+        self.driver.halt()
+        if not self.is_stopping:
+            log.error("the lease is lost")
+            return FAILED
+        log.info("ending: nothing new is decided")
+        left = await self.performer.drain(DRAIN_S)
+        if left.given_back or left.unknown:
+            log.warning("not carried out: %d; unknown what came of: %s", left.given_back, left.unknown)
+        await self.recorder.flush(FLUSH_S)
+        if self.elector is not None:
+            await self.elector.release()
+        return DONE
+
+    async def _close(self) -> None:
+        await self._extenders.close()
+        await self._lease_transport.close()
+        await self._transport.close()
+
+    # wiring
+
+    def _begin(self, group: asyncio.TaskGroup, work: Coroutine[Any, Any, None]) -> None:
+        self._background.append(group.create_task(work))
+
+    def _tell(self, event: Event) -> None:
+        self.driver.tell(event)
+
+    def _perform(self, decision: Decision) -> None:
+        self._decided(decision)
+        self.performer.perform(decision)
+
+    def _limiter(self) -> Limiter:
+        """Each kind of traffic has its own, as in kube-scheduler: Events never hold binding up."""
+        return Limiter(self._config.client_connection.qps, self._config.client_connection.burst)
+
+    def _elector(self, settings: LeaderElection) -> LeaderElector | None:
+        if not settings.leader_elect:
+            return None
+        client = Client(self._lease_transport, retries=0)
+        return LeaderElector(client, settings, new_identity(), recorder=self.recorder)

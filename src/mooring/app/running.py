@@ -1,0 +1,69 @@
+"""`mooring run`, put together: a configuration and a cluster in, an exit code out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import signal
+
+import msgspec
+
+from mooring.app.driver import Clock
+from mooring.app.live import FAILED, LiveScheduler
+from mooring.app.making import make_engine, read_config
+from mooring.app.options import RunOptions
+from mooring.config.load import SchedulerConfig
+from mooring.engine.engine import Engine
+from mooring.kube.access import Access
+from mooring.kube.locate import find_access
+from mooring.kube.settling import make_room
+from mooring.plugins.catalogue import make_registry
+
+log = logging.getLogger("mooring.app")
+
+
+def run(options: RunOptions) -> int:
+    """Schedules until it is told to end. Mistakes in what it is given are raised before anything starts."""
+    make_room()
+    registry = make_registry(options.policies)
+    config = effective(options, read_config(options.config, registry))
+    for remark in config.remarks:
+        log.warning("%s", remark)
+    seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(64)
+    engine = make_engine(config, registry, seed=seed, gates=options.gates)
+    kubeconfig = options.kubeconfig_file(config.client_connection)
+    access = find_access(str(kubeconfig or ""), master=options.master)
+    with asyncio.Runner(loop_factory=_new_loop) as runner:
+        return runner.run(_schedule(engine, access, config))
+
+
+def effective(options: RunOptions, config: SchedulerConfig) -> SchedulerConfig:
+    """The configuration with what the command line says in its place."""
+    return msgspec.structs.replace(
+        config,
+        leader_election=options.election.over(config.leader_election),
+        client_connection=options.connection(config.client_connection),
+    )
+
+
+async def _schedule(engine: Engine, access: Access, config: SchedulerConfig) -> int:
+    live = LiveScheduler(engine, access, config, clock=Clock())
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, live.stop)
+    try:
+        return await live.run()
+    except* Exception as group:
+        for error in group.exceptions:
+            log.error("the scheduler ends: %s", error, exc_info=error)
+    return FAILED
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's where it is installed (the extra `fast`)."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()

@@ -1,0 +1,270 @@
+"""The parts of an engine that has a meter: each does what its plain counterpart does, and measures it.
+
+An engine without a meter is made of the plain parts, so measuring costs it nothing. What every pod
+passes calls its plain counterpart by its class's name, which is quicker than `super()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mooring.engine.attempt import Attempt
+from mooring.engine.classes import PodClass
+from mooring.engine.cycle import Parked, SchedulingCycle, Step, Unfit
+from mooring.engine.decisions import UNSCHEDULABLE, Decision, Wait
+from mooring.engine.events import (
+    Event,
+    NodeAdded,
+    NodeChanged,
+    NodeDeleted,
+    ObjectAdded,
+    ObjectChanged,
+    ObjectDeleted,
+    PodAdded,
+    PodChanged,
+    PodDeleted,
+)
+from mooring.engine.fit_error import FitError
+from mooring.engine.hints import Hints
+from mooring.engine.ingest import Ingest
+from mooring.engine.metered_evaluation import MeteredPlacer, PointTimer
+from mooring.engine.metered_queue import MeteredHints, MeteredQueue
+from mooring.engine.placing import Choice, Placer
+from mooring.engine.pre_filtering import PreFiltered, pre_filter
+from mooring.engine.queue import SchedulingQueue
+from mooring.engine.queued import QueuedPod
+from mooring.engine.waiting import PermitWait, Reserved
+from mooring.framework.events import ASSIGNED_POD, NODE, UNSCHEDULABLE_POD
+from mooring.framework.measures import (
+    AFTER_FLUSH,
+    ALGORITHM_SECONDS,
+    ATTEMPT_SECONDS,
+    EVENT_SECONDS,
+    PERMIT_WAIT_SECONDS,
+    POD_ATTEMPTS,
+    POD_SLI_SECONDS,
+    PREEMPTION_VICTIMS,
+)
+from mooring.framework.meter import Lazy, Meter, Samples
+from mooring.framework.status import Code, Status
+from mooring.framework.watching import CODE_NAMES, ERROR, SUCCESS, code_name
+
+if TYPE_CHECKING:
+    from mooring.engine.engine import Engine
+
+SCHEDULED, UNSCHEDULABLE_RESULT, ERROR_RESULT = "scheduled", "unschedulable", "error"
+MOST_ATTEMPTS = 15  # more are shown as "15+"
+ACTIONS = {
+    PodAdded: "Add",
+    PodChanged: "Update",
+    PodDeleted: "Delete",
+    NodeAdded: "Add",
+    NodeChanged: "Update",
+    NodeDeleted: "Delete",
+    ObjectAdded: "Add",
+    ObjectChanged: "Update",
+    ObjectDeleted: "Delete",
+}
+ABOUT_OBJECTS = (ObjectAdded, ObjectChanged, ObjectDeleted)
+PODS = (UNSCHEDULABLE_POD, ASSIGNED_POD)
+
+
+class Outcomes:
+    """What becomes of pods that have found a place."""
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._attempts = meter.samples(POD_ATTEMPTS)
+        labels = [*map(str, range(1, MOST_ATTEMPTS)), f"{MOST_ATTEMPTS}+"]
+        self._sli = [meter.samples(POD_SLI_SECONDS, label) for label in labels]
+        self._seconds = Lazy[str, Samples](lambda profile: meter.samples(ATTEMPT_SECONDS, SCHEDULED, profile))
+
+    def scheduled(self, reserved: Reserved, now: float) -> None:
+        """The pod is bound. `now` is the engine's time, which its first attempt was noted by."""
+        queued = reserved.queued
+        self._seconds[reserved.profile.name].observe(self._meter.clock() - queued.started)
+        attempts = queued.attempts
+        self._attempts.observe(attempts)
+        if queued.initial_attempt is not None:
+            self._sli[min(attempts, MOST_ATTEMPTS) - 1].observe(now - queued.initial_attempt)
+        if queued.flushed_at is not None:
+            self._meter.count(AFTER_FLUSH).value += 1
+
+    def waited(self, wait: PermitWait, status: Status | None, now: float) -> None:
+        """A pod no longer waits at permit."""
+        samples = self._meter.samples(PERMIT_WAIT_SECONDS, code_name(status))
+        samples.observe(now - wait.reserved.cycle.now)
+
+    def evicted(self, victims: int) -> None:
+        """So many pods make room for one."""
+        self._meter.samples(PREEMPTION_VICTIMS).observe(victims)
+
+
+class MeteredCycle(SchedulingCycle):
+    """Times attempts, and the points at which plugins are asked about one node or about none."""
+
+    def __init__(self, meter: Meter, engine: Engine) -> None:
+        super().__init__(engine)
+        self._meter = meter
+        self._timer = PointTimer(meter)
+        self._algorithm = meter.samples(ALGORITHM_SECONDS)
+        self._choosing: QueuedPod | None = None  # for whom a node is looked for
+        self._refused_with: Code | None = None
+
+    def run(self, queued: QueuedPod, now: float) -> list[Decision]:
+        queued.started = self._meter.begin()
+        self._choosing = queued
+        return SchedulingCycle.go_on(self, queued, now, self._search)
+
+    def go_on(self, queued: QueuedPod, now: float, step: Step) -> list[Decision]:
+        self._choosing = queued
+        return super().go_on(queued, now, step)
+
+    def take(self, attempt: Attempt, choice: Choice) -> None:
+        self._algorithm.observe(self._meter.clock() - attempt.queued.started)
+        self._choosing = None
+        SchedulingCycle.take(self, attempt, choice)
+
+    def fail(
+        self,
+        queued: QueuedPod,
+        now: float,
+        message: str,
+        why: FitError | None,
+        nominated: str | None,
+        *,
+        reason: str = "",
+        blamed: str = "",
+    ) -> Wait:
+        wait = super().fail(queued, now, message, why, nominated, reason=reason, blamed=blamed)
+        seconds = self._meter.clock() - queued.started
+        if self._choosing is queued:
+            self._algorithm.observe(seconds)
+            self._choosing = None
+        result = UNSCHEDULABLE_RESULT if wait.reason == UNSCHEDULABLE else ERROR_RESULT
+        self._meter.samples(ATTEMPT_SECONDS, result, queued.pod.spec.scheduler_name).observe(seconds)
+        return wait
+
+    # points
+
+    def _pre_filter(self, attempt: Attempt, pod_class: PodClass) -> PreFiltered:
+        if not pod_class.pre_filters:
+            return pre_filter(pod_class, attempt.cycle, attempt.pod)
+        start, status = self._meter.clock(), ERROR
+        try:
+            before = pre_filter(pod_class, attempt.cycle, attempt.pod)
+            status = code_name(before.rejection)
+            return before
+        finally:
+            self._timer.observe("PreFilter", status, attempt.profile.name, start)
+
+    def not_placed(self, attempt: Attempt, why: FitError) -> None:
+        if not attempt.profile.at("post_filter"):
+            super().not_placed(attempt, why)
+            return
+        start, status = self._meter.clock(), ERROR
+        try:
+            super().not_placed(attempt, why)
+        except Unfit as unfit:
+            status = SUCCESS if unfit.nominated else CODE_NAMES[Code.UNSCHEDULABLE]
+            raise
+        except Parked:
+            status = SUCCESS
+            raise
+        finally:
+            self._timer.observe("PostFilter", status, attempt.profile.name, start)
+
+    def _reserve(self, attempt: Attempt, pod_class: PodClass, node_name: str) -> None:
+        with self._refusable("Reserve", attempt):
+            super()._reserve(attempt, pod_class, node_name)
+
+    def _permit(self, attempt: Attempt, pod_class: PodClass, node_name: str) -> dict[str, float]:
+        with self._refusable("Permit", attempt) as point:
+            waits = super()._permit(attempt, pod_class, node_name)
+            if waits:
+                point.status = CODE_NAMES[Code.WAIT]
+            return waits
+
+    def _must_pass(self, status: Status | None, node_name: str) -> None:
+        if status is not None:
+            self._refused_with = status.code
+        super()._must_pass(status, node_name)
+
+    def unreserve(self, reserved: Reserved) -> None:
+        if not reserved.profile.at("unreserve"):
+            super().unreserve(reserved)
+            return
+        start = self._meter.clock()
+        super().unreserve(reserved)
+        self._timer.observe("Unreserve", SUCCESS, reserved.profile.name, start)
+
+    def _refusable(self, label: str, attempt: Attempt) -> Refusable:
+        self._refused_with = None
+        return Refusable(self._timer, label, attempt.profile.name, lambda: self._refused_with)
+
+
+class Refusable:
+    """Times a point that ends with a refusal when its plugins say so, and with an error when they fail."""
+
+    def __init__(
+        self, timer: PointTimer, label: str, profile: str, refused_with: Callable[[], Code | None]
+    ) -> None:
+        self._timer, self._label, self._profile, self._refused_with = timer, label, profile, refused_with
+        self.status = SUCCESS
+
+    def __enter__(self) -> Refusable:
+        self._start = self._timer.clock()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            code = self._refused_with() if issubclass(kind, Unfit) else None
+            self.status = ERROR if code is None else CODE_NAMES[code]
+        self._timer.observe(self._label, self.status, self._profile, self._start)
+
+
+class MeteredIngest(Ingest):
+    """Times the taking in of what the API server says."""
+
+    def __init__(self, meter: Meter, engine: Engine) -> None:
+        super().__init__(engine)
+        self._meter = meter
+        self._pods: dict[Any, list[Samples]] = {
+            kind: [meter.samples(EVENT_SECONDS, about + ACTIONS[kind]) for about in PODS]
+            for kind in (PodAdded, PodChanged, PodDeleted)
+        }
+
+    def take(self, event: Event, now: float) -> None:
+        kind: Any = type(event)
+        taker = self._takers[kind]
+        if kind not in ACTIONS:
+            taker(event, now)
+            return
+        clock = self._meter.clock
+        start = clock()
+        taker(event, now)
+        seconds = clock() - start
+        if (pods := self._pods.get(kind)) is not None:
+            pods[1 if event.pod.spec.node_name else 0].observe(seconds)  # type: ignore[union-attr]
+            return
+        about = event.object.kind if isinstance(event, ABOUT_OBJECTS) else NODE
+        self._meter.samples(EVENT_SECONDS, about + ACTIONS[kind]).observe(seconds)
+
+
+class Parts(NamedTuple):
+    """How an engine makes its parts."""
+
+    placer: Callable[..., Placer] = Placer
+    hints: Callable[..., Hints] = Hints
+    queue: Callable[..., SchedulingQueue] = SchedulingQueue
+    cycle: Callable[[Engine], SchedulingCycle] = SchedulingCycle
+    ingest: Callable[[Engine], Ingest] = Ingest
+
+
+def parts_for(meter: Meter | None) -> Parts:
+    if meter is None:
+        return Parts()
+    made: Iterable[Any] = (MeteredPlacer, MeteredHints, MeteredQueue, MeteredCycle, MeteredIngest)
+    return Parts(*(partial(each, meter) for each in made))

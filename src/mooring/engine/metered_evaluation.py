@@ -1,0 +1,87 @@
+"""Choosing nodes, measured: which evaluations are full, and how long filters and scores take in those."""
+
+from __future__ import annotations
+
+import random
+
+from mooring.cluster.cluster import Cluster
+from mooring.cluster.columns import Bools
+from mooring.cluster.view import ClusterView
+from mooring.engine.classes import PodClass
+from mooring.engine.full import FullEvaluation, Scored
+from mooring.engine.nominator import Nominator
+from mooring.engine.placing import Choice, Placer, Rows
+from mooring.framework.cycle import Cycle
+from mooring.framework.measures import EVALUATIONS, POINT_SECONDS
+from mooring.framework.meter import Count, Lazy, Meter, Samples
+from mooring.framework.session import Session
+from mooring.framework.status import Code
+from mooring.framework.watching import CODE_NAMES, ERROR, SUCCESS
+from mooring.model.objects import Pod
+
+KEPT, FULL = "kept", "full"
+
+
+class PointTimer:
+    """Observes how long all plugins of a point took."""
+
+    def __init__(self, meter: Meter) -> None:
+        self.clock = meter.clock
+        self._known = Lazy[tuple[str, str, str], Samples](lambda key: meter.samples(POINT_SECONDS, *key))
+
+    def observe(self, label: str, status: str, profile: str, start: float) -> None:
+        self._known[label, status, profile].observe(self.clock() - start)
+
+
+class MeteredEvaluation(FullEvaluation):
+    """Filters and scores over all nodes, timed."""
+
+    def __init__(self, meter: Meter, cluster: Cluster, view: ClusterView) -> None:
+        super().__init__(cluster, view)
+        self._meter = meter
+        self._timer = PointTimer(meter)
+
+    def feasible(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, candidates: Bools, session: Session | None = None
+    ) -> Bools:
+        self._meter.count(EVALUATIONS, FULL, cycle.profile).value += 1
+        start, status = self._timer.clock(), ERROR
+        try:
+            ok = super().feasible(pod_class, cycle, pod, candidates, session)
+            status = SUCCESS if ok.any() else CODE_NAMES[Code.UNSCHEDULABLE]
+            return ok
+        finally:
+            self._timer.observe("Filter", status, cycle.profile, start)
+
+    def pre_score(self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools | None) -> None:
+        start, status = self._timer.clock(), ERROR
+        try:
+            super().pre_score(pod_class, cycle, pod, ok)
+            status = SUCCESS
+        finally:
+            self._timer.observe("PreScore", status, cycle.profile, start)
+
+    def score(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools, session: Session | None = None
+    ) -> Scored:
+        start, status = self._timer.clock(), ERROR
+        try:
+            scored = super().score(pod_class, cycle, pod, ok, session)
+            status = SUCCESS
+            return scored
+        finally:
+            self._timer.observe("Score", status, cycle.profile, start)
+
+
+class MeteredPlacer(Placer):
+    """Counts what its choices rest on."""
+
+    def __init__(
+        self, meter: Meter, cluster: Cluster, view: ClusterView, nominator: Nominator, rng: random.Random
+    ) -> None:
+        super().__init__(cluster, view, nominator, rng, MeteredEvaluation(meter, cluster, view))
+        self._kept_counts = Lazy[str, Count](lambda profile: meter.count(EVALUATIONS, KEPT, profile))
+
+    def _choose_kept(self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None) -> Choice | None:
+        self._kept_counts[cycle.profile].value += 1
+        return Placer._choose_kept(self, pod_class, cycle, pod, rows)

@@ -1,0 +1,40 @@
+"""Ways to make room for a pod, of which one is taken after extenders have had their say.
+
+A post-filter that finds several returns an `Offer` instead of its choice. The pod then waits; when the
+extenders have answered, `settle` chooses, on the cluster as it is by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from mooring.framework.answers import PostFilterResult, Statuses
+from mooring.framework.cycle import Cycle
+from mooring.framework.status import Status
+from mooring.model.objects import Pod
+
+
+class Room(msgspec.Struct, frozen=True):
+    """A node, and the pods that would have to go, the most important first."""
+
+    node: str
+    victims: tuple[Pod, ...]
+    violations: int = 0  # of disruption budgets
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """What extenders leave of an offer, in its order; or what went wrong with one that has to be heard."""
+
+    offered: tuple[Room, ...]
+    left: tuple[Room, ...] = ()
+    failure: str = ""
+
+
+Settle = Callable[[Cycle, Pod, Statuses, Answered], PostFilterResult | Status]
+
+
+class Offer(msgspec.Struct, frozen=True):
+    rooms: tuple[Room, ...]
+    settle: Settle

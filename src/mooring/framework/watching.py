@@ -1,0 +1,150 @@
+"""Watches plugins at work: how often each is called, and in some cycles for how long.
+
+A watched method answers exactly what the method answers. Only profiles with a meter have any.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mooring.framework.measures import (
+    PLUGIN_EVALUATIONS,
+    PLUGIN_SECONDS,
+    POINT_SECONDS,
+    PREEMPTION_ATTEMPTS,
+)
+from mooring.framework.meter import Count, Lazy, Meter, Samples
+from mooring.framework.points import POINTS
+from mooring.framework.status import Code, Status
+
+# kube-scheduler's label of each point; a point that is not here is not watched.
+LABELS = {
+    "pre_enqueue": "PreEnqueue",
+    "pre_filter": "PreFilter",
+    "add_pod": "PreFilterExtensionAddPod",
+    "remove_pod": "PreFilterExtensionRemovePod",
+    "filter": "Filter",
+    "post_filter": "PostFilter",
+    "pre_score": "PreScore",
+    "score": "Score",
+    "normalize": "ScoreExtensionNormalize",
+    "reserve": "Reserve",
+    "unreserve": "Unreserve",
+    "permit": "Permit",
+    "pre_bind": "PreBind",
+    "bind": "Bind",
+    "post_bind": "PostBind",
+    "before_pre_filter": "BeforePreFilter",
+    "after_pre_filter": "AfterPreFilter",
+    "before_filter": "BeforeFilter",
+    "before_score": "BeforeScore",
+    "after_post_filter": "AfterPostFilter",
+    "allocate": "Allocate",
+    "resize_pod": "ResizePod",
+    "next_pod": "NextPod",
+    "find_one_node": "FindOneNode",
+    "pre_bind_patch": "PreBindPatch",
+}
+COUNTED = frozenset({"pre_filter", "filter", "pre_score", "score"})
+PREEMPTS = frozenset({"DefaultPreemption"})  # plugins whose PostFilter is an attempt to preempt
+
+CODE_NAMES = {code: code.name.title().replace("_", "") for code in Code}  # UnschedulableAndUnresolvable
+SUCCESS, ERROR = CODE_NAMES[Code.SUCCESS], CODE_NAMES[Code.ERROR]
+
+Method = Callable[..., Any]
+
+
+def code_name(answer: object) -> str:
+    """The word for what a plugin answered; whatever is no status is a success."""
+    return CODE_NAMES.get(answer.code, ERROR) if isinstance(answer, Status) else SUCCESS
+
+
+def watched(meter: Meter, profile: str, plugin: str, point: str, method: Method) -> Method:
+    """The method, counted and timed as far as its point is."""
+    if point not in LABELS:
+        return method
+    label, arity = LABELS[point], len(POINTS[point].parameters)
+    if POINTS[point].may_await:
+        return _watched_awaiting(meter, plugin, label, method)
+    timed = _timer(meter, plugin, label, method)
+    if point == "post_filter" and plugin in PREEMPTS:
+        return _counted(meter, meter.count(PREEMPTION_ATTEMPTS), timed, method)
+    if point in COUNTED:
+        counted = _counted_about_nodes if arity == 3 else _counted
+        return counted(meter, meter.count(PLUGIN_EVALUATIONS, plugin, label, profile), timed, method)
+    return (_watched_gate if arity == 1 else _watched)(meter, timed, method)
+
+
+def _timer(meter: Meter, plugin: str, label: str, method: Method) -> Method:
+    """The method, timed."""
+    seconds = Lazy[str, Samples](lambda status: meter.samples(PLUGIN_SECONDS, plugin, label, status))
+    clock = meter.clock
+
+    def call(*arguments: Any) -> Any:
+        start, status = clock(), ERROR
+        try:
+            answer = method(*arguments)
+            status = code_name(answer)
+            return answer
+        finally:
+            seconds[status].observe(clock() - start)
+
+    return call
+
+
+def _watched(meter: Meter, timed: Method, method: Method) -> Method:
+    return lambda *arguments: (timed if meter.sampled else method)(*arguments)
+
+
+def _watched_gate(meter: Meter, timed: Method, method: Method) -> Method:
+    """The same for what every pod passes: naming the argument is quicker than gathering arguments."""
+    return lambda pod: (timed if meter.sampled else method)(pod)
+
+
+def _counted(meter: Meter, count: Count, timed: Method, method: Method) -> Method:
+    def call(*arguments: Any) -> Any:
+        count.value += 1
+        return (timed if meter.sampled else method)(*arguments)
+
+    return call
+
+
+def _counted_about_nodes(meter: Meter, count: Count, timed: Method, method: Method) -> Method:
+    def call(cycle: Any, pod: Any, nodes: Any) -> Any:
+        count.value += 1
+        return (timed if meter.sampled else method)(cycle, pod, nodes)
+
+    return call
+
+
+def _watched_awaiting(meter: Meter, plugin: str, label: str, method: Method) -> Method:
+    async def call(*arguments: Any) -> Any:
+        start, status, sampled = meter.clock(), ERROR, meter.sampled
+        try:
+            answer = method(*arguments)
+            if inspect.isawaitable(answer):
+                answer = await answer
+            status = code_name(answer)
+            return answer
+        finally:
+            if sampled:
+                meter.samples(PLUGIN_SECONDS, plugin, label, status).observe(meter.clock() - start)
+
+    return call
+
+
+@contextmanager
+def timed_point(meter: Meter | None, profile: str, label: str) -> Iterator[None]:
+    """Times everything that runs at a point; Error when it raises."""
+    if meter is None:
+        yield
+        return
+    start, status = meter.clock(), ERROR
+    try:
+        yield
+        status = SUCCESS
+    finally:
+        meter.samples(POINT_SECONDS, label, status, profile).observe(meter.clock() - start)

@@ -1,0 +1,96 @@
+"""All connections to an API server that show one certificate: for short requests, long ones and watches."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from urllib.parse import urlsplit
+
+import aiohttp
+from aiohttp.typedefs import LooseHeaders
+
+from mooring.kube.access import Access
+from mooring.kube.credentials import Credential
+from mooring.kube.exchange import Connections
+from mooring.kube.proxies import proxy_authorization, proxy_for
+from mooring.kube.tls import tls_context
+
+BUFFER = 1 << 18  # bytes of an answer that may wait to be read
+LISTS = 8  # connections for what is long; a watch has one of its own besides
+DEFAULT_PORTS = {"http": 80, "https": 443}
+OWN_HEADERS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+
+# A server that is silently gone is found out after 45 s, as client-go does it.
+SILENCE, PROBE_EVERY, PROBES = 15, 10, 3
+
+
+class Channels:
+    """Closed when they are retired and nobody uses them any more."""
+
+    def __init__(self, access: Access, credential: Credential, limit: int) -> None:
+        parts = urlsplit(access.server)
+        tls = tls_context(access, credential) if parts.scheme == "https" else None
+        self.proxy = proxy_for(access) or None
+        self.proxy_headers: LooseHeaders | None = proxy_authorization(self.proxy or "") or None
+        self.short: Connections | None = None  # without a proxy only
+        if self.proxy is None:
+            port = parts.port or DEFAULT_PORTS[parts.scheme]
+            host = parts.hostname or ""
+            self.short = Connections(host, port, tls, server_name=access.server_name, limit=limit)
+        ssl = True if tls is None else tls
+        self._lists = _session(
+            aiohttp.TCPConnector(limit=limit if self.proxy else LISTS, ssl=ssl, socket_factory=_socket)
+        )
+        self._watches = _session(
+            aiohttp.TCPConnector(limit=0, ssl=ssl, force_close=True, socket_factory=_socket)
+        )
+        self._in_use = 0
+        self._is_retired = False
+
+    def session(self, *, for_watch: bool) -> aiohttp.ClientSession:
+        return self._watches if for_watch else self._lists
+
+    def take(self) -> None:
+        self._in_use += 1
+
+    async def give_back(self) -> None:
+        self._in_use -= 1
+        if self._is_retired and not self._in_use:
+            await self.close()
+
+    async def retire(self) -> None:
+        """No new requests come; those under way go on."""
+        self._is_retired = True
+        if not self._in_use:
+            await self.close()
+
+    async def close(self) -> None:
+        if self.short is not None:
+            await self.short.close()
+        await self._lists.close()
+        await self._watches.close()
+        await asyncio.sleep(0)  # lets connections see that they are closed
+
+
+def _session(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        connector=connector,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        skip_auto_headers=OWN_HEADERS,
+        read_bufsize=BUFFER,
+    )
+
+
+def _socket(address: aiohttp.AddrInfoType) -> socket.socket:
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (
+        ("TCP_KEEPIDLE", SILENCE),
+        ("TCP_KEEPINTVL", PROBE_EVERY),
+        ("TCP_KEEPCNT", PROBES),
+        ("TCP_USER_TIMEOUT", 1000 * (SILENCE + PROBE_EVERY * PROBES)),
+    ):
+        if hasattr(socket, option):  # each system has its own
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    return made

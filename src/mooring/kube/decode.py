@@ -1,0 +1,37 @@
+"""Objects off the wire as the model has them: who reads which kind.
+
+Everything read for one cluster shares what is equal. An object that cannot be read raises
+`msgspec.DecodeError` (or its ValidationError), which says what in it is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from mooring.kube.decode_nodes import NodeDecoder
+from mooring.kube.decode_objects import ObjectDecoder
+from mooring.kube.decode_pods import PodDecoder
+from mooring.kube.metadata import MetaReader
+from mooring.kube.resources import NODES, PODS, Resource
+from mooring.model.objects import Node, Object, Pod
+
+Decode = Callable[[msgspec.Raw | bytes], Pod | Node | Object]
+
+
+class Decoders:
+    """The decoders of one cluster."""
+
+    def __init__(self) -> None:
+        self._meta = MetaReader()
+        self.pod = PodDecoder(self._meta)
+        self.node = NodeDecoder(self._meta)
+
+    def of(self, resource: Resource, *, whole: bool = False) -> Decode:
+        """Reads objects of a resource. `whole` keeps all of an object of which otherwise a part would do."""
+        if resource == PODS:
+            return self.pod
+        if resource == NODES:
+            return self.node
+        return ObjectDecoder(resource, self._meta, whole=whole)

@@ -1,0 +1,107 @@
+"""Evicts pods to make room for others: says why in their status, deletes them, records an Event.
+
+All victims of one pod but the last go at the same time, then the last one: when it is gone, so are the
+others. When one of them stays, the last one is spared: it would go for nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from mooring.engine.decisions import Evict
+from mooring.engine.events import Event, EvictFailed
+from mooring.errors import MooringError
+from mooring.kube.pool import Pool
+from mooring.kube.recorder import Recorder
+
+ACTION, REASON = "Preempting", "Preempted"
+NOTE = "Preempted by pod {} on node {}"
+IN_MEMORY = " (in kube-scheduler memory)."
+SPARED = "another pod that was to make room with it stays"
+
+DeletePod = Callable[[Evict], Coroutine[Any, Any, None]]
+
+
+class Group:
+    """The victims of one pod."""
+
+    def __init__(self) -> None:
+        self.victims: list[Evict] = []
+        self.left = 0  # victims other than the last that are still being evicted
+        self.failed = False
+
+
+class Evictions:
+    """Takes victims one by one; those decided in one go form a group."""
+
+    def __init__(
+        self, pool: Pool, delete: DeletePod, tell: Callable[[Event], None], recorder: Recorder
+    ) -> None:
+        self._pool = pool
+        self._delete = delete
+        self._tell = tell
+        self._recorder = recorder
+        self._groups: dict[str, Group] = {}  # by who they make room for; not begun yet
+        self.open = 0  # groups of which some victim is yet to be evicted
+
+    def perform(self, decision: Evict) -> None:
+        group = self._groups.get(decision.by)
+        if group is None:
+            group = self._groups[decision.by] = Group()
+            self.open += 1
+            asyncio.get_running_loop().call_soon(self._begin, decision.by)
+        group.victims.append(decision)
+
+    def drop(self) -> None:
+        """Forgets what was not begun."""
+        self._groups.clear()
+
+    def _begin(self, by: str) -> None:
+        group = self._groups.pop(by, None)
+        if group is None:
+            return
+        others = group.victims[:-1]
+        group.left = len(others)
+        for decision in others:
+            self._pool.submit(decision.pod.key, self._evict, (group, decision))
+        if not others:
+            self._finish(group)
+
+    def _finish(self, group: Group) -> None:
+        self.open -= 1
+        last = group.victims[-1]
+        if group.failed:
+            self._tell(EvictFailed(last.pod, last.by, SPARED))
+        else:
+            self._pool.submit(last.pod.key, self._evict, (None, last))
+
+    async def _evict(self, subject: tuple[Group | None, Evict]) -> None:
+        group, decision = subject
+        try:
+            if not decision.pod.terminating:  # else it is on its way out already
+                await self._delete(decision)
+                self.record(decision)
+        except MooringError as error:
+            self._tell(EvictFailed(decision.pod, decision.by, str(error)))
+            if group is not None:
+                group.failed = True
+        if group is not None:
+            group.left -= 1
+            if not group.left:
+                self._finish(group)
+
+    def record(self, decision: Evict, *, in_memory: bool = False) -> None:
+        """Tells who reads Events. `in_memory`: the victim was not bound yet, and goes on waiting."""
+        pod, preemptor = decision.pod, decision.preemptor
+        note = NOTE.format(preemptor.uid if preemptor else decision.by, decision.node or pod.spec.node_name)
+        self._recorder.record(
+            "Normal",
+            REASON,
+            ACTION,
+            pod,
+            note + IN_MEMORY if in_memory else note,
+            controller=(preemptor or pod).spec.scheduler_name,
+            related=preemptor,
+        )

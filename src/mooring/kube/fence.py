@@ -1,0 +1,32 @@
+"""Lets nothing be written once this scheduler may no longer lead, however late it finds out.
+
+The question is asked for each request, just before it is sent: after waiting for its turn, and again for
+each retry. So a process that was stopped for a while does not go on writing when it comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+from mooring.errors import ApiError
+from mooring.kube.transport import Request, Response, Sender
+
+MESSAGE = "this scheduler no longer leads, so nothing is written"
+
+
+class NotLeading(ApiError):
+    """A write that was not sent because another scheduler may lead by now."""
+
+
+class Fenced:
+    """A sender of requests that only reads unless it is allowed to write."""
+
+    def __init__(self, sender: Sender, allowed: Callable[[], bool]) -> None:
+        self._sender = sender
+        self._allowed = allowed
+
+    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
+        if request.method != "GET" and not self._allowed():
+            raise NotLeading(0, MESSAGE)
+        return self._sender.send(request)

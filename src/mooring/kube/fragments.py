@@ -1,0 +1,102 @@
+"""Parts of objects read once: equal parts, however they are spelled, become one value in memory.
+
+The pods of a workload repeat the same labels, tolerations and containers thousands of times. A part is
+looked up by the bytes it came in; only bytes never seen before are read. What they say is then looked
+up by its meaning, so that the order of keys, or a null instead of nothing, makes no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+MOST = 8192  # parts of one sort; above it all are forgotten and learnt anew
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+canonical = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Remembered(Generic[K, V]):
+    """A table for what repeats: what never does costs it next to nothing.
+
+    A key is remembered when it is met the second time (or `at_once`), and a full table starts over.
+    """
+
+    __slots__ = ("_at_once", "_met", "_most", "known")
+
+    def __init__(self, most: int = MOST, *, at_once: bool = False) -> None:
+        self._most = most
+        self._at_once = at_once
+        self._met: set[int] = set()  # hashes of keys that were met once
+        self.known: dict[K, V] = {}
+
+    def keep(self, key: K, value: V) -> V:
+        """Knows this value for the key from now on, if the key is one that repeats."""
+        if self._at_once or self._repeats(hash(key)):
+            if len(self.known) >= self._most:
+                self.known.clear()
+            self.known[key] = value
+        return value
+
+    def first(self, key: K, value: V) -> V:
+        """The value that is known for the key, else this one from now on."""
+        known = self.known.get(key)
+        return self.keep(key, value) if known is None else known
+
+    def _repeats(self, hashed: int) -> bool:
+        if hashed in self._met:
+            self._met.discard(hashed)
+            return True
+        if len(self._met) >= self._most:
+            self._met.clear()
+        self._met.add(hashed)
+        return False
+
+
+class Fragments(Generic[T]):
+    """Values of one type by the JSON they were read from. Nothing, and null, are `empty`."""
+
+    def __init__(self, type_: Any, empty: T, read: Callable[[Any], T] | None = None) -> None:
+        self._decode = msgspec.json.Decoder(type_ | None).decode
+        self._read = read  # shapes what was decoded
+        self._empty = empty
+        self._by_bytes: Remembered[bytes, T] = Remembered()
+        self._by_meaning: Remembered[bytes, T] = Remembered()
+
+    def of(self, raw: msgspec.Raw) -> T:
+        key = bytes(raw)
+        if not key:
+            return self._empty
+        known = self._by_bytes.known.get(key)
+        return self._learn(key) if known is None else known
+
+    def _learn(self, key: bytes) -> T:
+        found: Any = self._decode(key)
+        if found is None:
+            return self._empty
+        value = self._read(found) if self._read else found
+        if value == self._empty:
+            return self._empty
+        return self._by_bytes.keep(key, self._by_meaning.first(canonical(value), value))
+
+
+class Words:
+    """Equal strings made one: names of namespaces, nodes and workloads stand in thousands of objects."""
+
+    __slots__ = ("_words",)
+
+    def __init__(self) -> None:
+        self._words: Remembered[str, str] = Remembered(4 * MOST, at_once=True)
+
+    def of(self, word: str) -> str:
+        known = self._words.known.get(word)
+        return self._words.keep(word, word) if known is None else known
+
+    def mapping(self, words: dict[str, str]) -> dict[str, str]:
+        of = self.of
+        return {of(key): of(value) for key, value in words.items()}

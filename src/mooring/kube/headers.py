@@ -1,0 +1,72 @@
+"""The headers of requests, made once for each kind of request: making them costs more than sending them."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib.metadata import version
+from urllib.parse import urlsplit
+
+from multidict import CIMultiDict
+
+from mooring.errors import ConfigError
+from mooring.kube.access import Access
+from mooring.kube.credentials import Credential
+from mooring.kube.proxies import is_loopback, proxy_authorization, proxy_for
+
+MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
+def user_agent() -> str:
+    """As Kubernetes' own components do it: `mooring/1.2.3 (linux/amd64)`."""
+    machine = platform.machine().lower()
+    return f"mooring/{version('mooring')} ({sys.platform}/{MACHINES.get(machine, machine)})"
+
+
+class Headers:
+    """What goes before the body of each request to one server by one user."""
+
+    def __init__(self, access: Access, credential: Credential) -> None:
+        parts = urlsplit(access.server)
+        self.origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        self.prefix = parts.path.rstrip("/")
+        self._host = parts.netloc.rpartition("@")[2]
+        # On one machine packing costs more than it saves.
+        self._compresses = access.compression and not is_loopback(parts.hostname or "")
+        self._own = _own(access, credential)
+        self._heads: dict[str, str] = {}
+        self._fields: dict[tuple[str, bool], CIMultiDict[str]] = {}
+
+    def head(self, method: str, target: str, content_type: str, body: bytes) -> bytes:
+        """A whole request."""
+        rest = self._heads.get(content_type) or self._head(content_type)
+        return f"{method} {target} HTTP/1.1\r\n{rest}{len(body)}\r\n\r\n".encode("ascii") + body
+
+    def fields(self, content_type: str, *, compress: bool) -> CIMultiDict[str]:
+        """The headers alone."""
+        kept = self._fields.get((content_type, compress))
+        if kept is None:
+            encoding = "gzip" if compress and self._compresses else "identity"
+            kept = CIMultiDict([("Accept-Encoding", encoding), ("Content-Type", content_type), *self._own])
+            self._fields[content_type, compress] = kept
+        return kept
+
+    def _head(self, content_type: str) -> str:
+        lines = [("Host", self._host), *self.fields(content_type, compress=False).items()]
+        kept = "".join(f"{name}: {value}\r\n" for name, value in lines) + "Content-Length: "
+        self._heads[content_type] = kept
+        return kept
+
+
+def _own(access: Access, credential: Credential) -> list[tuple[str, str]]:
+    """The headers that are the same for every request."""
+    own = [("Accept", "application/json"), ("User-Agent", user_agent())]
+    if credential.authorization:
+        own.append(("Authorization", credential.authorization))
+    own += access.user.impersonation
+    if access.server.startswith("http:"):  # over TLS, it is the proxy alone that is told
+        own += proxy_authorization(proxy_for(access)).items()
+    for name, value in own:
+        if not value.isascii() or not value.isprintable():
+            raise ConfigError.at(access.server, f"what is to be sent as {name} cannot stand in a header.")
+    return own

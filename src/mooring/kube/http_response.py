@@ -1,0 +1,84 @@
+"""An answer off the wire, and the words for there being none."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import AsyncIterator, Mapping
+
+import aiohttp
+from yarl import URL
+
+from mooring.errors import Unreachable
+from mooring.kube.channels import Channels
+
+
+class HttpResponse:
+    """What the server answers. Its connection is given back by `release`."""
+
+    __slots__ = ("_answer", "_channels", "headers", "status")
+
+    def __init__(self, answer: aiohttp.ClientResponse, channels: Channels) -> None:
+        self.status: int = answer.status
+        self.headers: Mapping[str, str] = answer.headers
+        self._answer = answer
+        self._channels = channels
+
+    async def read(self) -> bytes:
+        try:
+            return await self._answer.read()
+        except (aiohttp.ClientError, OSError) as error:
+            raise unreachable(self._answer.method, self._answer.url, error) from error
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """Splits what comes, however it comes: aiohttp's own lines may not be longer than its buffer."""
+        parts: list[bytes] = []  # of a line that has not ended yet
+        try:
+            async for chunk in self._answer.content.iter_any():
+                first, *more = chunk.split(b"\n")
+                parts.append(first)
+                if more:
+                    yield b"".join(parts)
+                    for line in more[:-1]:
+                        yield line
+                    parts = [more[-1]]
+        except (aiohttp.ClientError, OSError) as error:
+            raise unreachable(self._answer.method, self._answer.url, error) from error
+        if last := b"".join(parts):
+            yield last
+
+    async def release(self) -> None:
+        """What is not read to its end is cut off: its connection is of no more use."""
+        if self._answer.content.at_eof():
+            self._answer.release()
+        else:
+            self._answer.close()
+        await self._channels.give_back()
+
+
+def unreachable(method: str, url: URL, error: Exception) -> Unreachable:
+    """No answer, with the reason in words near to client-go's."""
+    never_sent = isinstance(
+        error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError | aiohttp.ClientHttpProxyError
+    )
+    message = f'{method.capitalize()} "{url}": {_why(error)}'
+    return Unreachable(0, message, sent=not never_sent)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return f"tls: failed to verify certificate: {_certificate_words(error.certificate_error)}"
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        return "dial tcp: i/o timeout"
+    if isinstance(error, TimeoutError):
+        return "context deadline exceeded (Client.Timeout exceeded while awaiting an answer)"
+    if isinstance(error, aiohttp.ClientConnectorError) and error.os_error.errno:
+        what = os.strerror(error.os_error.errno) if error.os_error.errno > 0 else str(error.os_error)
+        return f"dial tcp {error.host}:{error.port}: {what.lower()}"
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return "EOF"
+    return str(error) or type(error).__name__
+
+
+def _certificate_words(error: Exception) -> str:
+    return error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else str(error)

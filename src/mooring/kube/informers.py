@@ -1,0 +1,163 @@
+"""All informers of a scheduler: each kind its plugins read, followed side by side.
+
+Nodes come before pods, so that pods find their nodes; the other kinds come alongside. Kinds that are
+not installed are waited for in the background and picked up when they appear.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from mooring.errors import ApiError
+from mooring.kube import discovery
+from mooring.kube.backoff import Backoff
+from mooring.kube.client import Client
+from mooring.kube.decode import Decoders
+from mooring.kube.decode_objects import SLIM
+from mooring.kube.informer import ABSENT_SECONDS, Informer, Sleep, always_different
+from mooring.kube.intake import Intake, Tell, same_node, same_object, same_pod
+from mooring.kube.resources import BY_KIND, NODES, PODS, Resource
+from mooring.kube.transport import Query
+
+log = logging.getLogger(__name__)
+
+# Pods that have finished hold no place: they are never listed, and leave the watch when they finish.
+UNFINISHED: Query = (("fieldSelector", "status.phase!=Succeeded,status.phase!=Failed"),)
+
+
+class Followed(msgspec.Struct, eq=False):
+    """A kind that is followed. `informer` is None until it is known where the kind is."""
+
+    wanted: Resource | discovery.Reference
+    whole: bool
+    synced: asyncio.Event
+    informer: Informer[Any] | None = None
+
+
+class Informers:
+    """Follows `kinds` and tells the engine of every change of any of them.
+
+    A kind is the name of one of Kubernetes' own, of which what built-in plugins read is kept; or
+    `group/version/plural` of any kind, which is then kept whole.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        kinds: Iterable[str],
+        tell: Tell,
+        *,
+        absent_seconds: float = ABSENT_SECONDS,
+        sleep: Sleep = asyncio.sleep,
+        backoff: Callable[[], Backoff] = Backoff,
+    ) -> None:
+        self._client = client
+        self._intake = Intake(tell)
+        self._absent_seconds = absent_seconds
+        self._sleep = sleep
+        self._backoff = backoff
+        self._decoders = Decoders()
+        self._followed: dict[str, Followed] = {}
+        self._group: asyncio.TaskGroup | None = None
+        self._plan(kinds)
+
+    @property
+    def is_synced(self) -> bool:
+        """Whether everything there was at the start has been told."""
+        return all(each.synced.is_set() for each in self._followed.values())
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many objects are known, by kind."""
+        found = (each.informer for each in self._followed.values())
+        return {informer.resource.kind: len(informer) for informer in found if informer is not None}
+
+    async def run(self) -> None:
+        """Follows everything until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            for each in self._followed.values():
+                group.create_task(self._follow(each))
+
+    async def synced(self) -> None:
+        """Waits until everything there was at the start has been told."""
+        for each in list(self._followed.values()):
+            await each.synced.wait()
+
+    async def add(self, kinds: Iterable[str]) -> None:
+        """Follows more kinds, for plugins that were loaded meanwhile, and waits until they are in."""
+        added = self._plan(kinds)
+        for each in added if self._group is not None else ():
+            assert self._group is not None
+            self._group.create_task(self._follow(each))
+        for each in added:
+            await each.synced.wait()
+
+    def _plan(self, kinds: Iterable[str]) -> list[Followed]:
+        """What is to be followed and is not yet. A kind that anybody wants whole is kept whole."""
+        added: dict[str, Followed] = {}
+        for kind in sorted(kinds, key=lambda kind: ("/" not in kind, kind)):
+            whole = kind not in BY_KIND
+            wanted: Resource | discovery.Reference = BY_KIND[kind] if not whole else discovery.parse(kind)
+            if isinstance(wanted, discovery.Reference):
+                wanted = wanted.built_in or wanted
+            name = wanted.path() if isinstance(wanted, Resource) else f"{wanted.path}/{wanted.name}"
+            if name not in self._followed and name not in added:
+                added[name] = Followed(wanted, whole, asyncio.Event())
+        self._followed |= added
+        return list(added.values())
+
+    async def _follow(self, followed: Followed) -> None:
+        if isinstance(followed.wanted, Resource):
+            resource = followed.wanted
+        else:
+            resource = await self._found(followed.wanted, followed.synced)
+        if resource == PODS and (nodes := self._followed.get(NODES.path())) is not None:
+            await nodes.synced.wait()
+        followed.informer = self._informer(resource, followed.whole, followed.synced)
+        await followed.informer.run()
+
+    async def _found(self, wanted: discovery.Reference, synced: asyncio.Event) -> Resource:
+        """Asks for a kind until it is installed. That it is not is no reason for others to wait."""
+        backoff, said = self._backoff(), ""
+        while True:
+            try:
+                resource = await discovery.find(self._client, wanted)
+                if resource is not None:
+                    return resource
+                synced.set()
+                wait = self._absent_seconds
+            except ApiError as error:
+                if str(error) != said:
+                    log.warning("cannot ask for %s in %s: %s", wanted.name, wanted.path, error)
+                said, wait = str(error), backoff.next(error.retry_after)
+            await self._sleep(wait)
+
+    def _informer(self, resource: Resource, whole: bool, synced: asyncio.Event) -> Informer[Any]:
+        intake = self._intake
+        deliver: Callable[[Any, Any], None] = intake.object
+        # Writers of other kinds name the version they saw: that one must then be the newest.
+        same: Callable[[Any, Any], bool] = always_different
+        if resource == PODS:
+            deliver, same = intake.pod, same_pod
+        elif resource == NODES:
+            deliver, same = intake.node, same_node
+        elif resource.kind in SLIM and not whole:
+            same = same_object
+        return Informer(
+            self._client,
+            resource,
+            self._decoders.of(resource, whole=whole),
+            deliver,
+            query=UNFINISHED if resource == PODS else (),
+            same=same,
+            backoff=self._backoff(),
+            absent_seconds=self._absent_seconds,
+            sleep=self._sleep,
+            synced=synced,
+        )

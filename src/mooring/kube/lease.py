@@ -1,0 +1,228 @@
+"""Leader election by a Lease: of several schedulers one leads, and never two at a time.
+
+Whether another's lease has run out is judged by how long it has been seen unchanged on this machine's own
+clock, never by the times written in it. A leader counts from the moment it began to renew, others from the
+moment they saw the renewal, and a leader gives up earlier than others may take over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random as randomness
+import socket
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+
+from mooring.config.scheduler import LeaderElection
+from mooring.errors import ApiError, Conflict, NotFound
+from mooring.kube.bodies import micro_timestamp
+from mooring.kube.client import Client
+from mooring.kube.event_series import Reference
+from mooring.kube.lease_record import Lease
+from mooring.kube.recorder import Recorder
+from mooring.kube.resources import LEASES
+
+log = logging.getLogger("mooring.kube")
+
+JITTER = 1.2  # of the retry period, for those who wait to lead
+SHORTEST_CALL_S = 1.0
+NEVER = float("-inf")
+
+
+def clock() -> float:
+    """Seconds that pass while the machine sleeps as well, where the system counts them."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()
+
+
+def new_identity() -> str:
+    """`<hostname>_<uuid>`: another one for each process."""
+    return f"{socket.gethostname()}_{uuid.uuid4()}"
+
+
+class LeaderElector:
+    """One candidate. Its client is its own, so that renewals wait for nobody, and tries nothing again."""
+
+    def __init__(
+        self,
+        client: Client,
+        settings: LeaderElection,
+        identity: str,
+        *,
+        recorder: Recorder | None = None,
+        on_new_leader: Callable[[str], None] = lambda identity: None,
+        clock: Callable[[], float] = clock,
+        now: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        random: Callable[[], float] = randomness.random,
+    ) -> None:
+        self.identity = identity
+        self.leader = ""  # who leads, as far as is known
+        self._client = client
+        self._settings = settings
+        self._recorder = recorder
+        self._on_new_leader = on_new_leader
+        self._clock = clock
+        self._now = now
+        self._sleep = sleep
+        self._random = random
+        self._seen: Lease | None = None
+        self._seen_at = NEVER
+        self._until = NEVER  # this one leads until then
+        self._renewed_at = NEVER
+
+    def leads(self) -> bool:
+        """Whether this one leads, this very moment. Nothing may be written when it does not."""
+        return self._clock() < self._until
+
+    def overdue(self, tolerance_s: float) -> bool:
+        """Whether it should have renewed its lease long ago and goes on all the same: something hangs."""
+        since = self._clock() - self._renewed_at
+        return self._renewed_at != NEVER and since > self._settings.lease_duration + tolerance_s
+
+    async def run(self, on_started: Callable[[], None], on_stopped: Callable[[], None]) -> None:
+        """Waits until it leads, and leads until it no longer may. Ends when it has lost the lease.
+
+        `on_stopped` is called the moment it is lost. Cancelling this keeps the lease: see `release`.
+        """
+        await self._acquire()
+        log.info("%s became leader", self.identity)
+        self._tell("became leader")
+        on_started()
+        await self._keep()
+        self._until = self._renewed_at = NEVER
+        on_stopped()
+        log.error("%s lost the lease", self.identity)
+        self._tell("stopped leading")
+
+    async def release(self) -> None:
+        """Lets others lead at once. Only when nothing is being written any more."""
+        held, self._until = self.leads(), NEVER
+        self._renewed_at = NEVER
+        if not held:
+            return
+        try:
+            async with asyncio.timeout(self._settings.renew_deadline):
+                if not await self._free():  # a renewal that was cut off has come through after all
+                    self._observe(Lease.read(await self._client.get(LEASES, self._key)))
+                    await self._free()
+        except (ApiError, TimeoutError) as error:
+            log.warning("the lease is not given back; it runs out by itself: %s", error)
+
+    async def _free(self) -> bool:
+        """Takes this one's name out of the lease. False when it has changed meanwhile."""
+        if self._seen is None or self._seen.holder != self.identity:
+            return True
+        free = self._seen.released(micro_timestamp(self._now()))
+        try:
+            await self._client.replace(LEASES, self._key, free.body())
+        except Conflict:
+            return False
+        return True
+
+    async def _acquire(self) -> None:
+        while not await self._try():
+            await self._sleep(self._settings.retry_period * (1 + JITTER * self._random()))
+
+    async def _keep(self) -> None:
+        while self.leads():
+            await self._sleep(max(0.0, min(self._settings.retry_period, self._until - self._clock())))
+            if self.leads():
+                await self._try()
+
+    async def _try(self) -> bool:
+        """Takes or renews the lease, if that is possible now. Ends before a leader's time is up."""
+        seconds = max(SHORTEST_CALL_S, self._settings.renew_deadline / 2)
+        if self._until != NEVER:
+            seconds = min(seconds, self._until - self._clock())
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._renew() or await self._take()
+        except TimeoutError:
+            log.warning("no answer about the lease within %.1f s", seconds)
+        except ApiError as error:
+            log.warning("the lease: %s", error)
+        return False
+
+    async def _renew(self) -> bool:
+        """The quick way for who leads: writes what it knows, without looking first."""
+        if not self.leads() or self._seen is None:
+            return False
+        try:
+            return await self._write(self._seen)
+        except ApiError as error:
+            log.debug("the lease has changed, looking again: %s", error)
+            return False
+
+    async def _take(self) -> bool:
+        """Looks at the lease; takes it when it is free, has run out, or is this one's own."""
+        try:
+            self._observe(Lease.read(await self._client.get(LEASES, self._key)))
+        except NotFound:
+            return not self._others_lead() and await self._create()
+        if self._others_lead():
+            return False
+        assert self._seen is not None
+        return await self._write(self._seen)
+
+    async def _write(self, lease: Lease) -> bool:
+        """Puts this one's name and the time into the lease, unless somebody else was faster."""
+        began = self._clock()
+        taken = lease.taken(self.identity, self._settings.lease_duration, micro_timestamp(self._now()))
+        answer = await self._client.replace(LEASES, self._key, taken.body())
+        return self._hold(Lease.read(answer), began)
+
+    async def _create(self) -> bool:
+        began, settings = self._clock(), self._settings
+        empty = Lease.new(settings.resource_namespace, settings.resource_name)
+        lease = empty.taken(self.identity, settings.lease_duration, micro_timestamp(self._now()))
+        answer = await self._client.create(LEASES, settings.resource_namespace, lease.body())
+        return self._hold(Lease.read(answer), began)
+
+    def _hold(self, lease: Lease, began: float) -> bool:
+        self._observe(lease)
+        self._renewed_at = began
+        self._until = began + min(self._settings.renew_deadline, self._settings.lease_duration)
+        return True
+
+    def _observe(self, lease: Lease) -> None:
+        """Notes a lease, and when it was first seen like this. Another's name in it ends this one's time."""
+        if self._seen is None or self._seen.spec != lease.spec:
+            self._seen_at = self._clock()
+        self._seen = lease
+        holder = lease.holder
+        if holder != self.identity:
+            self._until = NEVER
+        if holder and holder != self.leader:
+            self.leader = holder
+            self._on_new_leader(holder)
+
+    def _others_lead(self) -> bool:
+        """Whether somebody else holds a lease that has not run out. One that was deleted runs out as well."""
+        seen = self._seen
+        if seen is None or seen.holder in ("", self.identity):
+            return False
+        return self._clock() < self._seen_at + (seen.duration_s or self._settings.lease_duration)
+
+    @property
+    def _key(self) -> str:
+        return f"{self._settings.resource_namespace}/{self._settings.resource_name}"
+
+    def _tell(self, what: str) -> None:
+        if self._recorder is None:
+            return
+        meta = self._seen.metadata if self._seen is not None else {}
+        lease = Reference(
+            "Lease",
+            self._settings.resource_namespace,
+            self._settings.resource_name,
+            str(meta.get("uid", "")),
+            LEASES.api_version,
+        )
+        note = f"{self.identity} {what}"
+        self._recorder.record(
+            "Normal", "LeaderElection", "LeaderElection", lease, note, controller=self._settings.resource_name
+        )

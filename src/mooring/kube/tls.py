@@ -1,0 +1,35 @@
+"""TLS towards the API server: whom to trust, and what to show."""
+
+from __future__ import annotations
+
+import ssl
+
+from mooring.errors import ConfigError
+from mooring.extender.tls import as_file
+from mooring.kube.access import Access
+from mooring.kube.credentials import Credential
+
+
+def tls_context(access: Access, credential: Credential) -> ssl.SSLContext:
+    """How to speak TLS to a server, with a certificate of one's own if there is one."""
+    try:
+        context = _trusting(access)
+        if credential.certificate:
+            with as_file(credential.certificate, "") as certificate, as_file(credential.key, "") as key:
+                context.load_cert_chain(certificate, key)
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        raise ConfigError.at(access.server, f"its certificates cannot be used: {error}") from error
+    return context
+
+
+def _trusting(access: Access) -> ssl.SSLContext:
+    if not access.verify:
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
+    authorities = access.authorities.decode("utf-8", "replace") or None
+    context = ssl.create_default_context(cadata=authorities)
+    # Many clusters sign with authorities that newer Pythons find too loosely made; Go takes them.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
