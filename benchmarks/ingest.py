@@ -116,6 +116,7 @@ def main() -> int:
     parser.add_argument("--gzip", action="store_true", help="the server compresses, when it may")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--profile", action="store_true", help="show where the time goes")
+    parser.add_argument("--sort", default="tottime", help=argparse.SUPPRESS)
     options = parser.parse_args()
     profile = cProfile.Profile()
     if options.profile:
@@ -123,7 +124,7 @@ def main() -> int:
     found = measure(options)
     if options.profile:
         profile.disable()
-        pstats.Stats(profile).sort_stats("tottime").print_stats(40)
+        pstats.Stats(profile).sort_stats(options.sort).print_stats(60)
     if options.json:
         sys.stdout.write(json.dumps(found) + "\n")
     else:

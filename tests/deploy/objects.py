@@ -49,10 +49,9 @@ def helm() -> Path | None:
     """The helm command: named by HELM, on the path, or among the tools the end-to-end tests build."""
     if given := os.environ.get("HELM") or shutil.which("helm"):
         return Path(given)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return next(
-        (file for file in sorted((cache / "mooring" / "e2e").glob("**/helm")) if file.is_file()), None
-    )
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = Path(os.environ.get("MOORING_E2E_CACHE") or home / "mooring" / "e2e")
+    return next((file for file in sorted(cache.glob("*/helm")) if file.is_file()), None)
 
 
 def run_helm(command: Path, *words: str) -> subprocess.CompletedProcess[str]:

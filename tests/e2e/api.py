@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 Object = dict[str, Any]
 
-TIMEOUT_SECONDS = 30
+TIMEOUT_SECONDS = 120
 PAGE = 2000
 AT_ONCE = 8
 MERGE = "application/merge-patch+json"

@@ -175,6 +175,7 @@ class ControlPlane:
             "--service-cluster-ip-range=10.0.0.0/16",
             "--endpoint-reconciler-type=none",  # a loopback address is no endpoint
             "--allow-privileged=true",
+            "--delete-collection-workers=8",
         ]
 
     def _controller_flags(self) -> list[str]:

@@ -42,12 +42,13 @@ class Kubectl:
             check=False,
         )
 
-    def apply(self, *manifests: Object | Path | str, namespace: str = "default") -> str:
-        """Objects, a YAML text, or files and folders of manifests."""
-        said = [self("apply", "-n", namespace, "-f", path) for path in manifests if isinstance(path, Path)]
+    def apply(self, *manifests: Object | Path | str, namespace: str = "") -> str:
+        """Objects, YAML texts, or files and folders; into the namespace they name unless one is given."""
+        into = ("-n", namespace) if namespace else ()
+        said = [self("apply", *into, "-f", path) for path in manifests if isinstance(path, Path)]
         texts = [
             one if isinstance(one, str) else json.dumps(one) for one in manifests if not isinstance(one, Path)
         ]
         if texts:
-            said.append(self("apply", "-n", namespace, "-f", "-", input="\n---\n".join(texts)))
+            said.append(self("apply", *into, "-f", "-", input="\n---\n".join(texts)))
         return "".join(said)

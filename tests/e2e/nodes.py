@@ -1,4 +1,4 @@
-"""Node manifests: what a kubelet registers, status included; kwok has only to say that they are ready."""
+"""Node manifests: what a kubelet registers, status included. kwok keeps their leases."""
 
 from __future__ import annotations
 
@@ -20,8 +20,12 @@ def node(
     annotations: Mapping[str, str] | None = None,
     extra: Mapping[str, str] | None = None,
     unschedulable: bool = False,
+    ready: bool = True,
 ) -> Object:
-    """A node. Taints read `key=value:NoSchedule` or `key:NoExecute`; `extra` are further resources."""
+    """A node. Taints read `key=value:NoSchedule` or `key:NoExecute`; `extra` are further resources.
+
+    One that is not `ready` stays so until its annotation `e2e/never-ready` goes.
+    """
     resources = {"cpu": str(cpu), "memory": memory, "pods": str(pods), **(extra or {})}
     spec: Object = {"taints": [taint(text) for text in taints], "unschedulable": unschedulable}
     return {
@@ -30,11 +34,16 @@ def node(
         "metadata": {
             "name": name,
             "labels": {HOSTNAME: name, "kubernetes.io/os": "linux", **(labels or {})},
-            "annotations": dict(annotations or {}),
+            "annotations": {**(annotations or {}), **({} if ready else {"e2e/never-ready": "true"})},
         },
         "spec": spec,
-        "status": {"capacity": resources, "allocatable": resources},
+        "status": {"capacity": resources, "allocatable": resources, "conditions": [condition(ready)]},
     }
+
+
+def condition(ready: bool) -> Object:
+    said = "True" if ready else "False"
+    return {"type": "Ready", "status": said, "reason": "Kubelet"}
 
 
 def taint(text: str) -> Object:

@@ -37,7 +37,8 @@ def serve(
     except binaries.CannotBuild as error:
         click.echo(error, err=True)
         sys.exit(2)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     with ExitStack() as started:
         folder = started.enter_context(tempfile.TemporaryDirectory(prefix="mooring-cluster-"))
         plane = started.enter_context(ControlPlane(Path(folder)))

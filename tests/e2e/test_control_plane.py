@@ -5,7 +5,9 @@ from __future__ import annotations
 from e2e import binaries
 from e2e.cluster import Cluster
 from e2e.control_plane import ControlPlane
+from e2e.nodes import node
 from e2e.scheduler import StartScheduler
+from e2e.state import State
 from e2e.waiting import wait_for
 from e2e.workloads import deployment, job, pod
 
@@ -24,15 +26,15 @@ def test_nodes_have_what_was_asked_for(cluster: Cluster) -> None:
     cluster.add_nodes(
         2, cpu=3, labels={"zone": "a"}, taints=["gpu=yes:NoSchedule"], extra={"example.com/gpu": "2"}
     )
-    node = cluster.state().nodes["node-1"]
-    assert node["status"]["allocatable"] == {
+    seen = cluster.state().nodes["node-1"]
+    assert seen["status"]["allocatable"] == {
         "cpu": "3",
         "memory": "16Gi",
         "pods": "110",
         "example.com/gpu": "2",
     }
-    assert node["metadata"]["labels"]["zone"] == "a"
-    assert node["spec"]["taints"] == [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]
+    assert seen["metadata"]["labels"]["zone"] == "a"
+    assert seen["spec"]["taints"] == [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]
 
 
 def test_without_a_scheduler_a_pod_waits(cluster: Cluster) -> None:
@@ -91,3 +93,23 @@ def test_the_api_server_comes_back(control_plane: ControlPlane, cluster: Cluster
     cluster.add_nodes(1)
     control_plane.restart_apiserver()
     assert list(cluster.state().nodes) == ["node-0"]
+
+
+def test_a_node_that_is_not_ready_is_tainted_until_it_is(cluster: Cluster) -> None:
+    cluster.create_nodes([node("late", ready=False)])
+    wait_for(lambda: "node.kubernetes.io/not-ready" in taints(cluster, "late"), saying="the taint")
+    cluster.kubectl("annotate", "node", "late", "e2e/never-ready-")
+    cluster.wait_ready(["late"])
+    assert taints(cluster, "late") == set()
+
+
+def taints(cluster: Cluster, name: str) -> set[str]:
+    return {each["key"] for each in cluster.state().nodes[name]["spec"].get("taints", ())}
+
+
+def test_pods_of_one_test_are_gone_in_the_next(control_plane: ControlPlane, cluster: Cluster) -> None:
+    before = Cluster(control_plane)
+    before.add_nodes(1)
+    before.create_pods(pod("left", nodeName="node-0", terminationGracePeriodSeconds=90))
+    before.clean()
+    assert cluster.state() == State({}, {})

@@ -9,6 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 WITHIN = 30.0
 EVERY = 0.1
+SELDOM = 1.0
 
 
 class NeverHappened(AssertionError):
@@ -30,6 +31,7 @@ def wait_for(
     deadline = time.monotonic() + within
     while True:
         seen: object
+        asked = time.monotonic()
         try:
             answer = what()
             if answer:
@@ -41,7 +43,8 @@ def wait_for(
             raise NeverHappened(
                 f"waited {within:g} s for {saying or describe(what)}; last seen: {seen}\n{tail()}"
             )
-        time.sleep(every)
+        took = time.monotonic() - asked
+        time.sleep(max(every, min(3 * took, SELDOM)))  # looking must not keep busy what is looked at
 
 
 def holds(what: Callable[[], object], *, during: float, every: float = EVERY, saying: str = "") -> None:

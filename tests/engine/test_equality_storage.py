@@ -37,7 +37,7 @@ STEPS: dict[str, tuple[int, tuple[int, ...]]] = {
     "put_claim": (4, things.CLAIM),
     "put_volume": (4, things.VOLUME),
     "touch": (2, (ANY,)),
-    "drop": (1, (6, ANY)),
+    "drop": (1, (5, ANY)),
     "put_class": (1, things.CLASS),
     "put_capacity": (1, things.CAPACITY),
     "put_driver": (1, (2,)),

@@ -54,7 +54,7 @@ class Server:
 async def serving(handler: Handler, tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
     """A server for the length of a test; whatever is still under way then is cut off."""
     server = Server(handler)
-    runner = web.ServerRunner(web.Server(server.handle), shutdown_timeout=0.0, handler_cancellation=True)
+    runner = web.ServerRunner(web.Server(server.handle, handler_cancellation=True), shutdown_timeout=0.0)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
     await site.start()

@@ -29,14 +29,14 @@ NAMES = [f"p{number}" for number in range(6)]
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from("bwne")), max_size=25),
-    st.randoms(use_true_random=False),
+    st.integers(0, 2**32),
     st.integers(1, 4),
     st.floats(0, 0.7),
 )
 def test_each_bind_is_answered_once_and_rightly(
-    steps: list[tuple[str, str]], chance: random.Random, slots: int, odds: float
+    steps: list[tuple[str, str]], seed: int, slots: int, odds: float
 ) -> None:
-    in_virtual_time(run(steps, chance, slots, odds))
+    in_virtual_time(run(steps, random.Random(seed), slots, odds))
 
 
 async def run(steps: list[tuple[str, str]], chance: random.Random, slots: int, odds: float) -> None:
@@ -52,11 +52,9 @@ async def run(steps: list[tuple[str, str]], chance: random.Random, slots: int, o
 
     server._fault = fault  # type: ignore[method-assign]
     binds = []
-    for number, name in enumerate(NAMES):
+    for name in NAMES:
         if chance.random() < 0.9:
             server.holds(a_pod(name))
-        if number % 2:
-            continue
     for name, step in steps:
         pod = a_pod(name)
         if step == "b" and not any(each.pod.uid == pod.uid for each in binds):
@@ -72,7 +70,7 @@ async def run(steps: list[tuple[str, str]], chance: random.Random, slots: int, o
     answers = [event.pod.uid for event in doing.told if isinstance(event, Bound | BindFailed)]
     assert sorted(answers) == sorted(each.pod.uid for each in binds)
     for event in doing.told:
-        on_server = server.pods.get(getattr(event, "pod").key)
+        on_server = server.pods.get(event.pod.key)  # type: ignore[union-attr]
         if isinstance(event, Bound):
             assert on_server is None or on_server["spec"].get("nodeName") == "n1"
         elif isinstance(event, BindFailed):

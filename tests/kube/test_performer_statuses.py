@@ -101,7 +101,7 @@ def test_a_new_message_does_not_move_the_moment_of_transition() -> None:
         (body,) = await written(doing, wait_for(showing(web, unscheduled("no room")), "no cpu"))
         (condition,) = body["status"]["conditions"]
         assert "lastTransitionTime" not in condition
-        other = showing(web, unscheduled("no cpu", status="True"))
+        other = showing(web, unscheduled("no cpu", status="True"), version="3")
         (body,) = await written(doing, wait_for(other, "no cpu"))
         assert "lastTransitionTime" in body["status"]["conditions"][0]
 

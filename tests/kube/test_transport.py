@@ -203,7 +203,14 @@ async def test_a_server_that_wants_a_certificate_turns_others_away(asking, autho
     assert server.received == []
 
 
-@pytest.mark.parametrize("authorities", [b"nonsense", b"\xff\xfe"])
+async def test_words_around_an_authority_do_no_harm(authority: trustme.CA) -> None:
+    async with serving(say_ok, server_tls(authority)) as server:
+        access = Access(server=server.url, authorities="größer\n".encode() + pem(authority))
+        async with connected(access) as transport:
+            assert await ask(transport) == OK
+
+
+@pytest.mark.parametrize("authorities", [b"nonsense", b"\xff\xfe", b"-----BEGIN CERTIFICATE-----\nAA"])
 async def test_authorities_that_are_none(authorities: bytes) -> None:
     async with connected(Access(server="https://127.0.0.1:1", authorities=authorities)) as transport:
         with pytest.raises(ConfigError, match="https://127.0.0.1:1: its certificates cannot be used"):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any
 
 from mooring.app.driver import Clock, Driver
@@ -34,6 +34,7 @@ from mooring.kube.recorder import Recorder
 from mooring.kube.settling import settle
 from mooring.kube.slots import Slots
 from mooring.kube.transport import Transport
+from mooring.logs.decisions import DecisionLog
 
 log = logging.getLogger("mooring.app")
 
@@ -54,13 +55,12 @@ class LiveScheduler:
         config: SchedulerConfig,
         *,
         clock: Clock,
-        decided: Callable[[Decision], None] = lambda decision: None,
     ) -> None:
         self.engine = engine
         self.is_stopping = False
         self.is_caught_up = False  # the engine knows everything there was at the start
+        self.decisions = DecisionLog(engine)
         self._config = config
-        self._decided = decided
         self._transport = Transport(access)
         self._lease_transport = Transport(access, connections=LEASE_CONNECTIONS)
         self._extenders = ExtenderClient(config.extenders)
@@ -70,7 +70,7 @@ class LiveScheduler:
         self.elector = self._elector(config.leader_election)
         self.performer = KubePerformer(
             Client(Fenced(self._transport, self.leads), self._limiter()),
-            self._tell,
+            self._answered,
             recorder=self.recorder,
             slots=slots,
             extenders=self._extenders,
@@ -167,8 +167,12 @@ class LiveScheduler:
         self.driver.tell(event)
 
     def _perform(self, decision: Decision) -> None:
-        self._decided(decision)
+        self.decisions.decided(decision)
         self.performer.perform(decision)
+
+    def _answered(self, event: Event) -> None:
+        self.decisions.heard(event)
+        self.driver.tell(event)
 
     def _limiter(self) -> Limiter:
         """Each kind of traffic has its own, as in kube-scheduler: Events never hold binding up."""

@@ -61,3 +61,13 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
         if settings.kubeconfig:
             return Path(settings.kubeconfig)
         return self.kubeconfig
+
+    def flags(self) -> dict[str, str]:
+        """What was said on the command line, by flag."""
+        own = {"election", "gates"}
+        given = {name: value for name, value in msgspec.structs.asdict(self).items() if name not in own}
+        for name, value in msgspec.structs.asdict(self.election).items():
+            given[name if name == "leader_elect" else f"leader_elect_{name}"] = value
+        return {
+            name.replace("_", "-"): str(value) for name, value in given.items() if value not in (None, "")
+        }

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import random
 import signal
+import time
 
 import msgspec
 
@@ -13,8 +14,10 @@ from mooring.app.driver import Clock
 from mooring.app.live import FAILED, LiveScheduler
 from mooring.app.making import make_engine, read_config
 from mooring.app.options import RunOptions
+from mooring.app.serving import make_serving
 from mooring.config.load import SchedulerConfig
 from mooring.engine.engine import Engine
+from mooring.framework.meter import Meter
 from mooring.kube.access import Access
 from mooring.kube.locate import find_access
 from mooring.kube.settling import make_room
@@ -31,11 +34,12 @@ def run(options: RunOptions) -> int:
     for remark in config.remarks:
         log.warning("%s", remark)
     seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(64)
-    engine = make_engine(config, registry, seed=seed, gates=options.gates)
+    meter = Meter(time.perf_counter)
+    engine = make_engine(config, registry, seed=seed, gates=options.gates, meter=meter)
     kubeconfig = options.kubeconfig_file(config.client_connection)
     access = find_access(str(kubeconfig or ""), master=options.master)
     with asyncio.Runner(loop_factory=_new_loop) as runner:
-        return runner.run(_schedule(engine, access, config))
+        return runner.run(_schedule(options, engine, access, config))
 
 
 def effective(options: RunOptions, config: SchedulerConfig) -> SchedulerConfig:
@@ -47,16 +51,21 @@ def effective(options: RunOptions, config: SchedulerConfig) -> SchedulerConfig:
     )
 
 
-async def _schedule(engine: Engine, access: Access, config: SchedulerConfig) -> int:
+async def _schedule(options: RunOptions, engine: Engine, access: Access, config: SchedulerConfig) -> int:
     live = LiveScheduler(engine, access, config, clock=Clock())
+    assert engine.meter is not None
+    serving = make_serving(options, live, config, engine.meter)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, live.stop)
+    await serving.start()
     try:
         return await live.run()
     except* Exception as group:
         for error in group.exceptions:
             log.error("the scheduler ends: %s", error, exc_info=error)
+    finally:
+        await serving.stop()
     return FAILED
 
 

@@ -6,12 +6,12 @@ Exit codes: 0 done, 1 the answer is no, 2 bad usage or input.
 from __future__ import annotations
 
 import importlib
-import logging
 import sys
 from importlib.metadata import version
 
 import click
 
+from mooring import logs
 from mooring.errors import InputError, MooringError
 
 COMMANDS = {
@@ -43,11 +43,16 @@ class Lazy(click.Group):
 
 @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version("mooring"), prog_name="mooring")
-@click.option("-v", "--verbose", is_flag=True, help="Show the traceback when a plugin fails, once per place.")
-def cli(verbose: bool) -> None:
+@click.option(
+    "-v", "--v", "verbosity", type=click.IntRange(0, 10), metavar="LEVEL",
+    help="Log to standard error, 0 to 10; with 0, what plugins do wrong. Nothing without.",
+)  # fmt: skip
+def cli(verbosity: int | None) -> None:
     """Mooring: the Kubernetes scheduler you program in Python."""
-    level = logging.INFO if verbose else logging.CRITICAL
-    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=level)
+    if verbosity is None:
+        logs.quiet()
+    else:
+        logs.configure(verbosity)
 
 
 def main() -> None:

@@ -16,7 +16,8 @@ from mooring.logs import configure
 
 Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
-TRUTH = {"type": bool, "is_flag": False, "flag_value": "true"}  # --flag, --flag=true, --flag=false, as in Go
+# --flag, --flag=true, --flag=false, as in Go
+TRUTH: dict[str, Any] = {"type": bool, "is_flag": False, "flag_value": "true"}
 
 ELECTION = (
     click.option(

@@ -55,8 +55,10 @@ def set_hold(cluster: Cluster, placed: Placed, hold: Hold) -> Change:
 def set_object(cluster: Cluster, placed: Placed, pod: Pod, hold: Hold) -> Change:
     """The pod's object changed and its charge did not."""
     old, before = placed.pod, placed.hold
-    row = placed.row
-    if row is None or before is Hold.PROMISED or _same_to_plugins(old, pod):
+    row, same = placed.row, _same_to_plugins(old, pod)
+    if not same:
+        placed.kind = -1
+    if same or row is None or before is Hold.PROMISED:
         placed.pod, placed.hold = pod, hold
     else:
         cluster.counts.change(placed, -1)

@@ -28,6 +28,8 @@ class Placed(msgspec.Struct, eq=False):
     charge: Charge
     hold: Hold
     turn: int = 0  # pods came in this order; given by the table
+    kind: int = -1  # given by who compares pods of many nodes; -1 when the pod has to be looked at anew
+    started_us: int = 0  # goes with it
 
 
 class PodTable:

@@ -6,13 +6,16 @@ its scope declares; the other half is not there to be read.
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
 
 from mooring.cluster.charge import CPU, MEMORY
 from mooring.cluster.nodes import NodeTable
 from mooring.cluster.pods import Hold, PodTable
 from mooring.errors import ScopeError
 from mooring.model.objects import Node, Pod, Taint
+
+T = TypeVar("T")
 
 
 class StaticNode:
@@ -114,6 +117,14 @@ class ClusterView:
         self._nodes = nodes
         self._pods = pods
         self._views: list[NodeView] = []
+        self._shared: dict[object, Any] = {}
+
+    def shared(self, make: Callable[[NodeTable, PodTable], T]) -> T:
+        """What plugins of several profiles work out of this cluster together: made once, for the first."""
+        if make not in self._shared:
+            self._shared[make] = make(self._nodes, self._pods)
+        found: T = self._shared[make]
+        return found
 
     def view(self, row: int) -> NodeView:
         while len(self._views) <= row:

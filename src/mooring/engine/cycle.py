@@ -20,7 +20,7 @@ from mooring.engine.full import session_of
 from mooring.engine.making_room import make_room
 from mooring.engine.patches import merge_patches
 from mooring.engine.placing import Choice, Narrowed
-from mooring.engine.pre_filtering import PreFiltered, pre_filter, same_pod, transform
+from mooring.engine.pre_filtering import PreFilter, pre_filter, same_pod, transform
 from mooring.engine.queued import QueuedPod
 from mooring.engine.story import NARROWED, Note
 from mooring.engine.waiting import LONGEST_WAIT_S, PermitWait, Reserved
@@ -63,8 +63,9 @@ class Parked(Exception):
 class SchedulingCycle:
     """Decides about one pod at a time, on behalf of the engine."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, pre_filter: PreFilter = pre_filter) -> None:
         self._engine = engine
+        self._pre_filter = pre_filter
 
     def run(self, queued: QueuedPod, now: float) -> list[Decision]:
         """One attempt, with everything it decides."""
@@ -128,7 +129,7 @@ class SchedulingCycle:
         """Everything before nodes are asked: the pod's class, pre-filters. Returns the only nodes to ask."""
         engine, cycle, pod = self._engine, attempt.cycle, attempt.pod
         attempt.pod_class = pod_class = engine.classes[attempt.profile.name].of(pod)
-        before = self._pre_filter(attempt, pod_class)
+        before = self._pre_filter(pod_class, cycle, pod)
         if before.rejection is not None:
             why = self._rejected(before.rejection)
             if before.plugins:
@@ -139,9 +140,6 @@ class SchedulingCycle:
         if attempt.session is not None:
             self._pre_predicate(attempt, attempt.session)
         return before.narrowed
-
-    def _pre_filter(self, attempt: Attempt, pod_class: PodClass) -> PreFiltered:
-        return pre_filter(pod_class, attempt.cycle, attempt.pod)
 
     def _rejected(self, status: Status) -> FitError:
         return rejected_before(self._engine.cluster.nodes, status)

@@ -28,7 +28,7 @@ from mooring.engine.nominator import Nominator
 from mooring.engine.objects import Objects
 from mooring.engine.ordering import Order
 from mooring.engine.queued import QueuedPod
-from mooring.engine.story import Stories, Story
+from mooring.engine.story import BEST_SHOWN, Stories, Story
 from mooring.engine.waiting import PermitWait, Reserved
 from mooring.errors import PluginFailed
 from mooring.framework import answers
@@ -118,9 +118,9 @@ class Engine:
             for plugin in profile.plugins.values():
                 plugin.handle.api = api
 
-    def story(self, key: str) -> Story | None:
-        """Why the pod of that `namespace/name` is where it is, or waits."""
-        return self.stories.tell(key)
+    def story(self, key: str, best: int = BEST_SHOWN) -> Story | None:
+        """Why the pod of that `namespace/name` is where it is, or waits; with so many of the best nodes."""
+        return self.stories.tell(key, best)
 
     # what the parts of the engine do for each other
 

@@ -25,6 +25,11 @@ class InFlight:
         self.pods[uid] = queued
         self._since[uid] = self._base + len(self._events)
 
+    @property
+    def events(self) -> tuple[ClusterEvent, ...]:
+        """All that are kept for pods in flight."""
+        return tuple(self._events)
+
     def record(self, event: ClusterEvent) -> None:
         if self.pods:
             self._events.append(event)

@@ -30,6 +30,7 @@ from mooring.model.objects import Node, Object, Pod
 if TYPE_CHECKING:
     from mooring.engine.engine import Engine
 
+Taker = Callable[[Any, float], None]
 FINISHED = ("Succeeded", "Failed")
 
 
@@ -40,7 +41,7 @@ class Ingest:
         self._engine = engine
         self.pending: dict[str, Pod] = {}  # pods of our profiles that the API server shows unbound
 
-        self._takers: dict[type[Any], Callable[[Any, float], None]] = {
+        self._takers: dict[type[Any], Taker] = {
             PodAdded: lambda event, now: self._pod(event.pod, now),
             PodChanged: lambda event, now: self._pod(event.pod, now),
             PodDeleted: lambda event, now: self._pod_gone(event.pod, now),

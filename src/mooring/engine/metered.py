@@ -15,7 +15,6 @@ from mooring.engine.classes import PodClass
 from mooring.engine.cycle import Parked, SchedulingCycle, Step, Unfit
 from mooring.engine.decisions import UNSCHEDULABLE, Decision, Wait
 from mooring.engine.events import (
-    Event,
     NodeAdded,
     NodeChanged,
     NodeDeleted,
@@ -28,14 +27,15 @@ from mooring.engine.events import (
 )
 from mooring.engine.fit_error import FitError
 from mooring.engine.hints import Hints
-from mooring.engine.ingest import Ingest
-from mooring.engine.metered_evaluation import MeteredPlacer, PointTimer
+from mooring.engine.ingest import Ingest, Taker
+from mooring.engine.metered_evaluation import PointTimer, metered_placer
 from mooring.engine.metered_queue import MeteredHints, MeteredQueue
 from mooring.engine.placing import Choice, Placer
 from mooring.engine.pre_filtering import PreFiltered, pre_filter
 from mooring.engine.queue import SchedulingQueue
 from mooring.engine.queued import QueuedPod
 from mooring.engine.waiting import PermitWait, Reserved
+from mooring.framework.cycle import Cycle
 from mooring.framework.events import ASSIGNED_POD, NODE, UNSCHEDULABLE_POD
 from mooring.framework.measures import (
     AFTER_FLUSH,
@@ -47,9 +47,10 @@ from mooring.framework.measures import (
     POD_SLI_SECONDS,
     PREEMPTION_VICTIMS,
 )
-from mooring.framework.meter import Lazy, Meter, Samples
+from mooring.framework.meter import Lazy, Meter
 from mooring.framework.status import Code, Status
 from mooring.framework.watching import CODE_NAMES, ERROR, SUCCESS, code_name
+from mooring.model.objects import Pod
 
 if TYPE_CHECKING:
     from mooring.engine.engine import Engine
@@ -67,8 +68,11 @@ ACTIONS = {
     ObjectChanged: "Update",
     ObjectDeleted: "Delete",
 }
-ABOUT_OBJECTS = (ObjectAdded, ObjectChanged, ObjectDeleted)
-PODS = (UNSCHEDULABLE_POD, ASSIGNED_POD)
+Observe = Callable[[float], None]
+
+
+def attempts_label(attempts: int) -> str:
+    return str(attempts) if attempts < MOST_ATTEMPTS else f"{MOST_ATTEMPTS}+"
 
 
 class Outcomes:
@@ -76,21 +80,32 @@ class Outcomes:
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
-        self._attempts = meter.samples(POD_ATTEMPTS)
-        labels = [*map(str, range(1, MOST_ATTEMPTS)), f"{MOST_ATTEMPTS}+"]
-        self._sli = [meter.samples(POD_SLI_SECONDS, label) for label in labels]
-        self._seconds = Lazy[str, Samples](lambda profile: meter.samples(ATTEMPT_SECONDS, SCHEDULED, profile))
+        self._clock = meter.clock
+        self._seconds = Lazy[str, Observe](
+            lambda profile: meter.samples(ATTEMPT_SECONDS, SCHEDULED, profile).observe
+        )
+        self._sli = Lazy[int, Observe](self._after)
 
     def scheduled(self, reserved: Reserved, now: float) -> None:
         """The pod is bound. `now` is the engine's time, which its first attempt was noted by."""
         queued = reserved.queued
-        self._seconds[reserved.profile.name].observe(self._meter.clock() - queued.started)
-        attempts = queued.attempts
-        self._attempts.observe(attempts)
-        if queued.initial_attempt is not None:
-            self._sli[min(attempts, MOST_ATTEMPTS) - 1].observe(now - queued.initial_attempt)
+        self._seconds[reserved.profile.name](self._clock() - queued.started)
+        first = queued.initial_attempt
+        self._sli[queued.attempts](0.0 if first is None else now - first)
         if queued.flushed_at is not None:
             self._meter.count(AFTER_FLUSH).value += 1
+
+    def _after(self, attempts: int) -> Observe:
+        """Takes in how long it took pods that needed so many attempts."""
+        observe = self._meter.samples(POD_SLI_SECONDS, attempts_label(attempts)).observe
+        if attempts < MOST_ATTEMPTS:
+            return observe  # the label tells how many there were
+
+        def observe_both(seconds: float) -> None:
+            observe(seconds)
+            self._meter.samples(POD_ATTEMPTS).observe(attempts)
+
+        return observe_both
 
     def waited(self, wait: PermitWait, status: Status | None, now: float) -> None:
         """A pod no longer waits at permit."""
@@ -106,24 +121,35 @@ class MeteredCycle(SchedulingCycle):
     """Times attempts, and the points at which plugins are asked about one node or about none."""
 
     def __init__(self, meter: Meter, engine: Engine) -> None:
-        super().__init__(engine)
+        super().__init__(engine, self._timed_pre_filter)
         self._meter = meter
+        self._clock = meter.clock
         self._timer = PointTimer(meter)
         self._algorithm = meter.samples(ALGORITHM_SECONDS)
         self._choosing: QueuedPod | None = None  # for whom a node is looked for
         self._refused_with: Code | None = None
+        self._unsampled = meter.gap()  # cycles until the next in which single plugins are timed
 
     def run(self, queued: QueuedPod, now: float) -> list[Decision]:
-        queued.started = self._meter.begin()
+        self._unsampled = left = self._unsampled - 1
+        if left <= 0:
+            self._sample(left)
         self._choosing = queued
+        queued.started = self._clock()
         return SchedulingCycle.go_on(self, queued, now, self._search)
+
+    def _sample(self, left: int) -> None:
+        """The cycle that begins is timed in detail; the one after it no longer."""
+        self._meter.sampled = left == 0
+        if left < 0:
+            self._unsampled = self._meter.gap()
 
     def go_on(self, queued: QueuedPod, now: float, step: Step) -> list[Decision]:
         self._choosing = queued
         return super().go_on(queued, now, step)
 
     def take(self, attempt: Attempt, choice: Choice) -> None:
-        self._algorithm.observe(self._meter.clock() - attempt.queued.started)
+        self._algorithm.observe(self._clock() - attempt.queued.started)
         self._choosing = None
         SchedulingCycle.take(self, attempt, choice)
 
@@ -149,16 +175,16 @@ class MeteredCycle(SchedulingCycle):
 
     # points
 
-    def _pre_filter(self, attempt: Attempt, pod_class: PodClass) -> PreFiltered:
+    def _timed_pre_filter(self, pod_class: PodClass, cycle: Cycle, pod: Pod) -> PreFiltered:
         if not pod_class.pre_filters:
-            return pre_filter(pod_class, attempt.cycle, attempt.pod)
-        start, status = self._meter.clock(), ERROR
+            return pre_filter(pod_class, cycle, pod)
+        start, status = self._clock(), ERROR
         try:
-            before = pre_filter(pod_class, attempt.cycle, attempt.pod)
+            before = pre_filter(pod_class, cycle, pod)
             status = code_name(before.rejection)
             return before
         finally:
-            self._timer.observe("PreFilter", status, attempt.profile.name, start)
+            self._timer.observe("PreFilter", status, cycle.profile, start)
 
     def not_placed(self, attempt: Attempt, why: FitError) -> None:
         if not attempt.profile.at("post_filter"):
@@ -230,27 +256,25 @@ class MeteredIngest(Ingest):
 
     def __init__(self, meter: Meter, engine: Engine) -> None:
         super().__init__(engine)
-        self._meter = meter
-        self._pods: dict[Any, list[Samples]] = {
-            kind: [meter.samples(EVENT_SECONDS, about + ACTIONS[kind]) for about in PODS]
-            for kind in (PodAdded, PodChanged, PodDeleted)
-        }
+        for kind, action in ACTIONS.items():
+            self._takers[kind] = _timed(meter, kind, action, self._takers[kind])
 
-    def take(self, event: Event, now: float) -> None:
-        kind: Any = type(event)
-        taker = self._takers[kind]
-        if kind not in ACTIONS:
-            taker(event, now)
-            return
-        clock = self._meter.clock
+
+def _timed(meter: Meter, kind: type[Any], action: str, taker: Taker) -> Taker:
+    clock = meter.clock
+    seconds = Lazy[str, Observe](lambda about: meter.samples(EVENT_SECONDS, about + action).observe)
+
+    def take_pod(event: Any, now: float) -> None:
         start = clock()
         taker(event, now)
-        seconds = clock() - start
-        if (pods := self._pods.get(kind)) is not None:
-            pods[1 if event.pod.spec.node_name else 0].observe(seconds)  # type: ignore[union-attr]
-            return
-        about = event.object.kind if isinstance(event, ABOUT_OBJECTS) else NODE
-        self._meter.samples(EVENT_SECONDS, about + ACTIONS[kind]).observe(seconds)
+        seconds[ASSIGNED_POD if event.pod.spec.node_name else UNSCHEDULABLE_POD](clock() - start)
+
+    def take_other(event: Any, now: float) -> None:
+        start = clock()
+        taker(event, now)
+        seconds[event.object.kind if hasattr(event, "object") else NODE](clock() - start)
+
+    return take_pod if kind in (PodAdded, PodChanged, PodDeleted) else take_other
 
 
 class Parts(NamedTuple):
@@ -266,5 +290,5 @@ class Parts(NamedTuple):
 def parts_for(meter: Meter | None) -> Parts:
     if meter is None:
         return Parts()
-    made: Iterable[Any] = (MeteredPlacer, MeteredHints, MeteredQueue, MeteredCycle, MeteredIngest)
+    made: Iterable[Any] = (metered_placer, MeteredHints, MeteredQueue, MeteredCycle, MeteredIngest)
     return Parts(*(partial(each, meter) for each in made))

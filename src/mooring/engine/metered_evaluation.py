@@ -10,16 +10,14 @@ from mooring.cluster.view import ClusterView
 from mooring.engine.classes import PodClass
 from mooring.engine.full import FullEvaluation, Scored
 from mooring.engine.nominator import Nominator
-from mooring.engine.placing import Choice, Placer, Rows
+from mooring.engine.placing import Placer
 from mooring.framework.cycle import Cycle
-from mooring.framework.measures import EVALUATIONS, POINT_SECONDS
-from mooring.framework.meter import Count, Lazy, Meter, Samples
+from mooring.framework.measures import FULL_EVALUATIONS, POINT_SECONDS
+from mooring.framework.meter import Lazy, Meter, Samples
 from mooring.framework.session import Session
 from mooring.framework.status import Code
 from mooring.framework.watching import CODE_NAMES, ERROR, SUCCESS
 from mooring.model.objects import Pod
-
-KEPT, FULL = "kept", "full"
 
 
 class PointTimer:
@@ -44,7 +42,7 @@ class MeteredEvaluation(FullEvaluation):
     def feasible(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, candidates: Bools, session: Session | None = None
     ) -> Bools:
-        self._meter.count(EVALUATIONS, FULL, cycle.profile).value += 1
+        self._meter.count(FULL_EVALUATIONS, cycle.profile).value += 1
         start, status = self._timer.clock(), ERROR
         try:
             ok = super().feasible(pod_class, cycle, pod, candidates, session)
@@ -73,15 +71,7 @@ class MeteredEvaluation(FullEvaluation):
             self._timer.observe("Score", status, cycle.profile, start)
 
 
-class MeteredPlacer(Placer):
-    """Counts what its choices rest on."""
-
-    def __init__(
-        self, meter: Meter, cluster: Cluster, view: ClusterView, nominator: Nominator, rng: random.Random
-    ) -> None:
-        super().__init__(cluster, view, nominator, rng, MeteredEvaluation(meter, cluster, view))
-        self._kept_counts = Lazy[str, Count](lambda profile: meter.count(EVALUATIONS, KEPT, profile))
-
-    def _choose_kept(self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None) -> Choice | None:
-        self._kept_counts[cycle.profile].value += 1
-        return Placer._choose_kept(self, pod_class, cycle, pod, rows)
+def metered_placer(
+    meter: Meter, cluster: Cluster, view: ClusterView, nominator: Nominator, rng: random.Random
+) -> Placer:
+    return Placer(cluster, view, nominator, rng, MeteredEvaluation(meter, cluster, view))

@@ -36,6 +36,7 @@ from mooring.framework.status import Status, unresolvable
 from mooring.model.objects import Pod
 
 Rows = Sequence[int]
+COUNTED = "mooring/counted"  # where a cycle holds how many nodes were looked at and how many take the pod
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -43,6 +44,7 @@ class Choice(msgspec.Struct, frozen=True):
 
     row: int
     totals: dict[str, int] | None = None
+    feasible: int = 1  # how many nodes take the pod, where that is known at no cost or asked for
 
 
 class Narrowed(msgspec.Struct, frozen=True):
@@ -73,6 +75,7 @@ class Placer:
         self.verdicts = Verdicts(cluster, self.full)
         self._among_nominated = AmongNominated(cluster, view, nominator, self.full)
         self.keep_scores = False
+        self.count_nodes = False  # for those who log them
         self.keep_evaluations = True  # off: everything is evaluated afresh, for comparing the two
         self.evaluating = False  # plugins that keep their answers may not look around meanwhile
 
@@ -84,6 +87,9 @@ class Placer:
         try:
             rows = None if narrowed is None else self._rows(narrowed.names)
             choice = self._choose(pod_class, cycle, pod, rows, session)
+            if self.count_nodes and choice is not None:
+                looked_at = len(self._cluster.nodes) if rows is None else len(rows)
+                cycle.write(COUNTED, (looked_at, choice.feasible))
             return choice or self._why_not(pod_class, cycle, pod, narrowed, session)
         finally:
             self.evaluating = False
@@ -217,13 +223,14 @@ class Placer:
             if not tied:
                 return None
             row = self._ties.pick(pod_class.profile, cycle, pod, tied)
-            return Choice(row, self._named(buckets.totals()) if self.keep_scores else None)
+            feasible = sum(group.size for group, _ in buckets.additions()) if self.count_nodes else 1
+            return Choice(row, self._named(buckets.totals()) if self.keep_scores else None, feasible)
         totals = kept.among(rows)
         if not totals:
             return None
         best = max(total for _, total in totals)
         row = self._ties.pick(pod_class.profile, cycle, pod, [[r for r, total in totals if total == best]])
-        return Choice(row, self._named(totals) if self.keep_scores else None)
+        return Choice(row, self._named(totals) if self.keep_scores else None, len(totals))
 
     # full evaluation
 
@@ -253,7 +260,7 @@ class Placer:
         tied = feasible[totals == totals.max()].tolist()
         row = self._ties.pick(pod_class.profile, cycle, pod, [tied])
         pairs = zip(feasible.tolist(), totals.tolist(), strict=True) if self.keep_scores else None
-        return Choice(row, self._named(pairs) if pairs else None)
+        return Choice(row, self._named(pairs) if pairs else None, len(feasible))
 
     def _before_score(self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools) -> tuple[Pod, Bools]:
         for name, method, _ in pod_class.profile.at("before_score"):

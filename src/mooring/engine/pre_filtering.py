@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from mooring.engine.classes import PodClass
@@ -24,6 +26,7 @@ class PreFiltered(msgspec.Struct, frozen=True):
 
 
 NOTHING_SAID = PreFiltered()
+PreFilter = Callable[[PodClass, Cycle, Pod], PreFiltered]
 
 
 def transform(profile: Profile, cycle: Cycle, pod: Pod) -> Pod | Status:

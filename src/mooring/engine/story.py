@@ -109,18 +109,18 @@ class Stories:
         """The note of the pod of that `namespace/name`."""
         return next((note for note in reversed(self._notes.values()) if note.pod.key == key), None)
 
-    def tell(self, key: str) -> Story | None:
+    def tell(self, key: str, best: int = BEST_SHOWN) -> Story | None:
         """The whole story of a pod's last decision, or None if it is not remembered."""
         note = self.find(key)
         if note is None:
             return None
         try:
             with self._cluster.history.rewound(self._cluster, note.position):
-                return self._tell(note)
+                return self._tell(note, best)
         except (ClusterError, PluginFailed):  # too long ago, or a plugin cannot say it again
             return Story(key, note.cycle.now, note.node, note.message, 0, 0, (), ())
 
-    def _tell(self, note: Note) -> Story:
+    def _tell(self, note: Note, shown: int) -> Story:
         nodes, pod = self._cluster.nodes, note.pod
         cycle = note.cycle.clone()
         cycle.forget(DOMAINS)  # what was lent to it has moved on with the cluster
@@ -141,19 +141,19 @@ class Stories:
             counts.update(judged.counts(int((candidates & ~left).sum())))
             candidates &= left
         rejections = [Rejection(plugin, reason, n) for (plugin, reason), n in counts.most_common()]
-        best = self._best(note, cycle, candidates) if candidates.any() else []
+        best = self._best(note, cycle, candidates, shown) if candidates.any() else []
         return Story(
             pod.key, cycle.now, note.node, note.message, len(nodes), int(candidates.sum()),
             tuple(rejections), tuple(best),
         )  # fmt: skip
 
-    def _best(self, note: Note, cycle: Cycle, ok: Bools) -> list[Candidate]:
+    def _best(self, note: Note, cycle: Cycle, ok: Bools, most: int) -> list[Candidate]:
         self._full.pre_score(note.pod_class, cycle, note.pod, ok)
         scored = self._full.score(note.pod_class, cycle, note.pod, ok)
         nodes = self._cluster.nodes
         rows = sorted(np.flatnonzero(ok).tolist(), key=lambda row: (-scored.totals[row], nodes.arrival[row]))
         chosen = nodes.rows.get(note.node)
-        shown = rows[:BEST_SHOWN]
+        shown = rows[:most]
         if chosen is not None and chosen in rows and chosen not in shown:
             shown[-1] = chosen
         return [

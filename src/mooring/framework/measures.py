@@ -136,10 +136,10 @@ AFTER_FLUSH = _counter(
     "scheduler_pod_scheduled_after_flush_total", "ALPHA",
     "Pods that were scheduled after they had been tried again only because they had waited too long.",
 )  # fmt: skip
-EVALUATIONS = _counter(
-    "mooring_evaluations_total", "",
-    "Searches for a node: 'kept' looked at what changed since the last pod like it, 'full' at every node.",
-    "evaluation", "profile",
+FULL_EVALUATIONS = _counter(
+    "mooring_full_evaluations_total", "",
+    "Searches that asked the filters about every node, not only about what changed since a pod like it.",
+    "profile",
 )  # fmt: skip
 
 FAMILIES: tuple[Family, ...] = tuple(found for found in list(globals().values()) if isinstance(found, Family))

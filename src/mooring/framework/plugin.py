@@ -6,11 +6,12 @@ finds them by looking; a method that is not there costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import msgspec
 
+from mooring.framework.endpoints import Endpoint
 from mooring.framework.scope import Scope
 
 if TYPE_CHECKING:
@@ -71,6 +72,10 @@ class Plugin:
         UNSIGNABLE means no other pod is like this one.
         """
         return WHOLE_POD
+
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        """What the plugin shows of itself over HTTP, by path; see `mooring.framework.endpoints`."""
+        return {}
 
 
 def nothing_to_do(method: Method) -> Method:

@@ -73,10 +73,11 @@ class LeaderElector:
         self._seen_at = NEVER
         self._until = NEVER  # this one leads until then
         self._renewed_at = NEVER
+        self._resigned = False
 
     def leads(self) -> bool:
         """Whether this one leads, this very moment. Nothing may be written when it does not."""
-        return self._clock() < self._until
+        return self._clock() < self._until and not self._resigned
 
     def overdue(self, tolerance_s: float) -> bool:
         """Whether it should have renewed its lease long ago and goes on all the same: something hangs."""
@@ -84,15 +85,17 @@ class LeaderElector:
         return self._renewed_at != NEVER and since > self._settings.lease_duration + tolerance_s
 
     async def run(self, on_started: Callable[[], None], on_stopped: Callable[[], None]) -> None:
-        """Waits until it leads, and leads until it no longer may. Ends when it has lost the lease.
+        """Waits until it leads, and leads until it no longer may. Ends when the lease is lost or given back.
 
-        `on_stopped` is called the moment it is lost. Cancelling this keeps the lease: see `release`.
+        `on_stopped` is called the moment it is lost, and not when it is given back.
         """
         await self._acquire()
         log.info("%s became leader", self.identity)
         self._tell("became leader")
         on_started()
         await self._keep()
+        if self._resigned:
+            return
         self._until = self._renewed_at = NEVER
         on_stopped()
         log.error("%s lost the lease", self.identity)
@@ -100,7 +103,7 @@ class LeaderElector:
 
     async def release(self) -> None:
         """Lets others lead at once. Only when nothing is being written any more."""
-        held, self._until = self.leads(), NEVER
+        held, self._resigned = self.leads(), True
         self._renewed_at = NEVER
         if not held:
             return
@@ -162,8 +165,8 @@ class LeaderElector:
         try:
             self._observe(Lease.read(await self._client.get(LEASES, self._key)))
         except NotFound:
-            return not self._others_lead() and await self._create()
-        if self._others_lead():
+            return not (self._others_lead() or self._resigned) and await self._create()
+        if self._others_lead() or self._resigned:
             return False
         assert self._seen is not None
         return await self._write(self._seen)
@@ -184,6 +187,8 @@ class LeaderElector:
 
     def _hold(self, lease: Lease, began: float) -> bool:
         self._observe(lease)
+        if self._resigned:
+            return False
         self._renewed_at = began
         self._until = began + min(self._settings.renew_deadline, self._settings.lease_duration)
         return True

@@ -28,8 +28,14 @@ def _trusting(access: Access) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         return context
-    authorities = access.authorities.decode("utf-8", "replace") or None
-    context = ssl.create_default_context(cadata=authorities)
+    context = ssl.create_default_context(cadata=_ascii(access.authorities) if access.authorities else None)
     # Many clusters sign with authorities that newer Pythons find too loosely made; Go takes them.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context
+
+
+def _ascii(authorities: bytes) -> str:
+    """Certificates without what is written around them. Without any, the system's would be trusted."""
+    if b"BEGIN CERTIFICATE" not in authorities:
+        raise ValueError("there is no certificate in the certificate authority")
+    return authorities.decode("ascii", "ignore")

@@ -101,6 +101,9 @@ class Transport:
             fresh = await self._credentials.renew(used)
         except ApiError:
             return response  # the server's own words say more
+        except BaseException:
+            await release(response)
+            raise
         if fresh == used:
             return response
         await release(response)

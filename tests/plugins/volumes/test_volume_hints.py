@@ -30,6 +30,7 @@ LABELS = Action.ADD | Action.UPDATE_NODE_LABEL
                 ("CSINode", CHANGED),
                 ("CSIDriver", Action.UPDATE),
                 ("CSIStorageCapacity", CHANGED),
+                (POD, Action.DELETE),
             },
         ),
         (

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
+import msgspec
 import numpy as np
 
+from mooring.errors import PluginFailed
 from mooring.framework.answers import PostFilterResult, Statuses
 from mooring.framework.cycle import Cycle
 from mooring.framework.events import POD, Action, Hint, Interest
 from mooring.framework.handle import Handle
+from mooring.framework.offers import Answered, Offer, Room
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Code, Status, unresolvable, unschedulable
 from mooring.model.objects import Pod
 from mooring.plugins.preemption.args import DefaultPreemptionArgs
 from mooring.plugins.preemption.budgets import KIND, Budgets
-from mooring.plugins.preemption.choice import Candidate
+from mooring.plugins.preemption.choice import Candidate, cost_of, in_order
 from mooring.plugins.preemption.coverage import Coverage
 from mooring.plugins.preemption.dry_run import DryRun
 from mooring.plugins.preemption.search import NOT_HELPFUL, Search
@@ -25,6 +29,7 @@ from mooring.plugins.preemption.sweep import Ahead
 PREFIX = "preemption: {}"
 NEVER = "not eligible due to preemptionPolicy=Never."
 VICTIM_TERMINATING = "not eligible due to a terminating pod on the nominated node."
+NO_CANDIDATE = "no candidate node for preemption"
 NOT_FINISHED = unresolvable("waiting for the preemption for this pod to be finished")
 DISRUPTED, BY_US = "DisruptionTarget", "PreemptionByScheduler"
 MOST_ASKED = 100  # candidates, where every node must be tried with the filters themselves
@@ -61,13 +66,16 @@ class DefaultPreemption(Plugin):
     def events(self) -> tuple[Interest, ...]:
         return (Interest(POD, Action.DELETE, _never),)
 
-    def post_filter(self, cycle: Cycle, pod: Pod, statuses: Statuses) -> PostFilterResult | Status:
+    def post_filter(self, cycle: Cycle, pod: Pod, statuses: Statuses) -> PostFilterResult | Offer | Status:
         why_not = self._not_eligible(pod, statuses)
         if why_not:
             return unschedulable(PREFIX.format(why_not))
         search = self._search(cycle, pod, statuses)
+        if search.candidates:
+            return Offer(tuple(map(self._room, in_order(search.candidates))), self._settle)
         if search.best is not None:
-            return self._preempt(pod, search.best)
+            found = search.best
+            return self._preempt(pod, self._name(found.row), [placed.pod for placed in found.victims])
         if search.errors:
             return unresolvable(PREFIX.format(_joined(search.errors)))
         search.reasons[NOT_HELPFUL] += len(statuses) - search.examined
@@ -97,6 +105,7 @@ class DefaultPreemption(Plugin):
         coverage = self._covered()
         dry_run = DryRun(self.handle, cycle, pod, coverage.budgets)
         search = Search(self._slots, pod, dry_run, coverage, self._ahead(pod), statuses)
+        search.candidates = [] if self.handle.preemption_is_judged(pod) else None
         rows = np.array(statuses.resolvable_rows(), np.intp)
         if not len(rows):
             return search
@@ -123,16 +132,60 @@ class DefaultPreemption(Plugin):
             if name in rows
         }
 
-    def _preempt(self, pod: Pod, found: Candidate) -> PostFilterResult:
+    # extenders that have a say
+
+    def _room(self, found: Candidate) -> Room:
+        victims = tuple(placed.pod for placed in found.victims)
+        return Room(self._name(found.row), victims, found.violations)
+
+    def _settle(
+        self, cycle: Cycle, pod: Pod, statuses: Statuses, answered: Answered
+    ) -> PostFilterResult | Status:
+        """Takes the best room that extenders leave, of what is still to be had."""
+        if why_not := self._not_eligible(pod, statuses):
+            return unschedulable(PREFIX.format(why_not))
+        if answered.failure:
+            return unresolvable(PREFIX.format(answered.failure))
+        offered = {room.node: room for room in answered.offered}
+        now = [msgspec.structs.replace(room, victims=self._there(room)) for room in answered.left]
+        for room in sorted(now, key=lambda room: cost_of(room.victims, room.violations)):
+            known = offered.get(room.node, room)
+            going = (*room.victims, *self._there(known))
+            if self._helps(cycle, pod, room.node, {victim.uid for victim in going}, statuses):
+                return self._preempt(pod, room.node, room.victims)
+        return unschedulable(PREFIX.format(NO_CANDIDATE))
+
+    def _there(self, room: Room) -> tuple[Pod, ...]:
+        """Those of the pods that are on the node, as they are now."""
+        row = self._slots.nodes.rows.get(room.node)
+        placed = () if row is None else self._slots.placed(row)
+        wanted = {victim.uid for victim in room.victims}
+        return tuple(each.pod for each in placed if each.pod.uid in wanted)
+
+    def _helps(self, cycle: Cycle, pod: Pod, node: str, going: set[str], statuses: Statuses) -> bool:
+        """Whether the pod fits once these have gone. What an extender spares counts as gone: it may know
+        of a way to do without."""
+        if node not in self._slots.nodes.rows or statuses[node].code is not Code.UNSCHEDULABLE:
+            return False
+        try:
+            with self.handle.trial(cycle, pod, node) as trial:
+                for uid in going:
+                    trial.remove(uid)
+                return trial.status() is None
+        except PluginFailed:
+            return False
+
+    # carrying it out
+
+    def _name(self, row: int) -> str:
+        return self._slots.nodes.object_at(row).name
+
+    def _preempt(self, pod: Pod, node: str, victims: Iterable[Pod]) -> PostFilterResult:
         """Victims that are on their way out already need not be evicted."""
-        staying = [
-            placed.pod
-            for placed in found.victims
-            if not placed.pod.terminating and not self._slots.is_leaving(placed.pod.uid)
-        ]
+        staying = [each for each in victims if not each.terminating and not self._slots.is_leaving(each.uid)]
         if self._gates:
             self._remember(pod, staying)
-        return PostFilterResult(self._slots.nodes.object_at(found.row).name, tuple(staying))
+        return PostFilterResult(node, tuple(staying))
 
     def _remember(self, pod: Pod, victims: list[Pod]) -> None:
         if len(self._victims) > PREEMPTORS_KNOWN:

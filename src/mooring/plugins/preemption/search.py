@@ -15,7 +15,7 @@ from mooring.plugins.preemption.choice import Candidate, better
 from mooring.plugins.preemption.coverage import Coverage
 from mooring.plugins.preemption.dry_run import ALL_STAY, NO_VICTIMS_REASON, DryRun
 from mooring.plugins.preemption.slots import PodSlots
-from mooring.plugins.preemption.sweep import Ahead, Sweep
+from mooring.plugins.preemption.sweep import Ahead, Outcome, Sweep
 
 FEWEST_AT_ONCE = 128  # nodes; fewer cost as much
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
@@ -44,6 +44,7 @@ class Search:
         self._without_violation = False
         self.examined = 0
         self.best: Candidate | None = None
+        self.candidates: list[Candidate] | None = None  # all of them, when asked for
         self.reasons: Counter[str] = Counter()
         self.errors: list[str] = []
 
@@ -102,11 +103,15 @@ class Search:
         among = self._cut(among, among & (outcome.violations == 0))
         self._found += int(among.sum())
         self._without_violation |= bool((among & (outcome.violations == 0)).any())
-        index = outcome.best(among)
-        placed = self._slots.placed(int(sweep.rows[index]))
+        if self.candidates is not None:
+            self.candidates += [self._candidate(sweep, outcome, i) for i in np.flatnonzero(among).tolist()]
+        self.best = better(self.best, self._candidate(sweep, outcome, outcome.best(among)))
+
+    def _candidate(self, sweep: Sweep, outcome: Outcome, index: int) -> Candidate:
+        row = int(sweep.rows[index])
+        placed = self._slots.placed(row)
         victims = tuple(placed[slot] for slot in np.flatnonzero(outcome.victims[:, index]).tolist())
-        found = Candidate(int(sweep.rows[index]), victims, int(outcome.violations[index]))
-        self.best = better(self.best, found)
+        return Candidate(row, victims, int(outcome.violations[index]))
 
     def _cut(self, among: Bools, clean: Bools) -> Bools:
         """Leaves out candidates that come after enough of them are known."""
@@ -127,6 +132,8 @@ class Search:
                 self._found += 1
                 self._without_violation |= not answer.violations
                 self.best = better(self.best, answer)
+                if self.candidates is not None:
+                    self.candidates.append(answer)
                 if self._enough:
                     return
             elif answer.code is Code.ERROR:

@@ -18,6 +18,8 @@ from mooring.plugins.volumes.storage import Storage
 
 SWEEP_ABOVE = 1024  # assumptions; those that no longer hold are then swept out
 
+RECENT = 1000  # pods that lost their volumes; those who wait look at once, or when their attempt ends
+
 
 class _HasObject(Protocol):
     @property
@@ -46,18 +48,38 @@ class Assumptions(Generic[T]):
         del self._by_key[key]
         return actual
 
-    def assume(self, assumed: T) -> None:
+    def assume(self, assumed: T) -> T:
         self._by_key[assumed.object.key] = assumed
         if len(self._by_key) > self._sweep_above:
             self._by_key = {key: each for key, each in self._by_key.items() if self._holds(key, each)}
             self._sweep_above = 2 * len(self._by_key) + SWEEP_ABOVE
+        return assumed
 
-    def forget(self, key: str) -> None:
-        self._by_key.pop(key, None)
+    def forget(self, assumed: T) -> None:
+        """Takes this back, and not what another has assumed of the same thing since."""
+        key = assumed.object.key
+        if self._by_key.get(key) is assumed:
+            del self._by_key[key]
 
     def _holds(self, key: str, assumed: T) -> bool:
         latest = self._latest(key)
         return latest is not None and _same(assumed.object, latest.object)
+
+
+class Recent:
+    """The last few names."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, None] = {}
+
+    def add(self, name: str) -> None:
+        self._names.pop(name, None)
+        self._names[name] = None
+        if len(self._names) > RECENT:
+            del self._names[next(iter(self._names))]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
 
 
 class AssumedStorage:
@@ -79,26 +101,22 @@ class AssumedStorage:
     def volumes_of_class(self, name: str) -> list[Volume]:
         return [self._volumes.of(volume) for volume in self._storage.volumes_of_class(name)]
 
-    def take(self, volume: Volume, claim: Claim) -> bool:
-        """The volume is the claim's. False: it says so itself already."""
+    def take(self, volume: Volume, claim: Claim) -> Volume | None:
+        """The volume is the claim's: the volume as it will be. None when it says so itself already."""
         ref = ClaimRef(claim.key, claim.uid)
-        if volume.claim == ref:
-            return False
-        self._volumes.assume(replace(volume, claim=ref))
-        return True
+        return None if volume.claim == ref else self._volumes.assume(replace(volume, claim=ref))
 
-    def give_back(self, volume: Volume) -> None:
-        self._volumes.forget(volume.object.key)
+    def give_back(self, assumed: Volume) -> None:
+        self._volumes.forget(assumed)
 
-    def select(self, claim: Claim, node_name: str) -> bool:
-        """The claim's volume is to be made for the node. False: the claim says so itself already."""
+    def select(self, claim: Claim, node_name: str) -> Claim | None:
+        """The claim's volume is to be made for the node. None when the claim says so itself already."""
         if claim.selected_node == node_name:
-            return False
-        self._claims.assume(replace(claim, selected_node=node_name))
-        return True
+            return None
+        return self._claims.assume(replace(claim, selected_node=node_name))
 
-    def deselect(self, claim: Claim) -> None:
-        self._claims.forget(claim.object.key)
+    def deselect(self, assumed: Claim) -> None:
+        self._claims.forget(assumed)
 
 
 def _same(one: Object, other: Object) -> bool:

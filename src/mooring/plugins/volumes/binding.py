@@ -13,7 +13,7 @@ import numpy as np
 from mooring.cluster.columns import Bools, NodeColumns
 from mooring.cluster.view import NodeView
 from mooring.framework.cycle import Cycle
-from mooring.framework.events import NODE, Action, Interest
+from mooring.framework.events import NODE, POD, Action, Hint, Interest
 from mooring.framework.handle import Handle
 from mooring.framework.plugin import Plugin, PluginArgs, reads_spec_only
 from mooring.framework.status import SKIP, Status, error
@@ -21,7 +21,7 @@ from mooring.model.objects import Pod
 from mooring.plugins.node_resources_fit.args import UtilizationShapePoint
 from mooring.plugins.volumes import binding_hints as hints
 from mooring.plugins.volumes import kinds
-from mooring.plugins.volumes.assumed import AssumedStorage
+from mooring.plugins.volumes.assumed import AssumedStorage, Recent
 from mooring.plugins.volumes.binding_writes import bind_volumes
 from mooring.plugins.volumes.capacity_score import CapacityScore
 from mooring.plugins.volumes.pod_claims import Choice, PodClaims, Unreadable, claims_of
@@ -63,6 +63,7 @@ class VolumeBinding(Plugin):
         super().__init__(args, handle)
         self._storage = Storage(handle)
         self._assumed = AssumedStorage(self._storage)
+        self._let_go = Recent()
         scores = handle.gates.enabled(GATE)
         if args.shape and not scores:
             raise ValueError(SHAPE_WITHOUT_GATE)
@@ -112,11 +113,11 @@ class VolumeBinding(Plugin):
             return error(NO_CHOICE.format(node_name, why_not))
         claims.chosen = choice
         for claim, volume in choice.bindings:
-            if self._assumed.take(volume, claim):
-                claims.assumed_volumes.append(volume)
+            if (taken := self._assumed.take(volume, claim)) is not None:
+                claims.assumed_volumes.append(taken)
         for making in choice.provisions:
-            if self._assumed.select(making.claim, node_name):
-                claims.assumed_claims.append(making.claim)
+            if (selected := self._assumed.select(making.claim, node_name)) is not None:
+                claims.assumed_claims.append(selected)
         return None
 
     def unreserve(self, cycle: Cycle, pod: Pod, node_name: str) -> None:
@@ -124,6 +125,8 @@ class VolumeBinding(Plugin):
         claims: PodClaims | None = cycle.read(STATE, None)
         if claims is None:
             return
+        if claims.assumed_volumes or claims.assumed_claims:
+            self._let_go.add(pod.metadata.uid)
         for volume in claims.assumed_volumes:
             self._assumed.give_back(volume)
         for claim in claims.assumed_claims:
@@ -152,4 +155,10 @@ class VolumeBinding(Plugin):
             Interest(kinds.CSI_NODE, changed, hints.csi_node_changed),
             Interest(kinds.CSI_DRIVER, Action.UPDATE, hints.driver_stopped_checking),
             Interest(kinds.CAPACITY, changed, hints.more_room),
+            Interest(POD, Action.DELETE, self._volumes_let_go),
         )
+
+    def _volumes_let_go(self, pod: Pod, old: Pod, new: None) -> Hint:
+        """The pod that lost its place was to have volumes that nobody has taken in its stead. The API
+        server never knew, so nothing but this tells those who wait for such volumes."""
+        return Hint.QUEUE if old.metadata.uid in self._let_go else Hint.SKIP

@@ -181,12 +181,14 @@ def _attached_by_csi(volumes: Iterable[CsiVolume], csi_node: CsiNode | None) -> 
 
 
 def limit_rose(pod: Pod, old: Object | None, new: Object) -> Hint:
-    """The node's drivers are known now, or one of them can attach more than before."""
+    """The node's drivers are known now, or one of them can attach more than before, or has less to attach."""
     if old is None:
         return Hint.QUEUE
-    before, after = read_csi_node(old).limits, read_csi_node(new).limits
+    was, now = read_csi_node(old), read_csi_node(new)
+    before, after = was.limits, now.limits
     rose = any(limit > before[driver] for driver, limit in after.items() if driver in before)
-    return Hint.QUEUE if rose or before.keys() - after.keys() else Hint.SKIP
+    rose = rose or bool(before.keys() - after.keys())
+    return Hint.QUEUE if rose or was.migrated - now.migrated else Hint.SKIP
 
 
 def volumes_freed(pod: Pod, old: Pod, new: None) -> Hint:

@@ -1,0 +1,109 @@
+"""Kinds of placed pods: pods of one kind have the same priority, take the same and look the same to budgets.
+
+Each pod is looked at once, when it comes, and is from then on a small integer and the time it started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+
+import msgspec
+import numpy as np
+
+from mooring.cluster.charge import Charge
+from mooring.cluster.nodes import Ints, NodeTable
+from mooring.cluster.pods import Placed
+from mooring.plugins.preemption.importance import started_us
+
+EMPTY = 0  # the kind of a slot that nobody is in
+EMPTY_PRIORITY = 2**40  # above any pod's: an empty slot is nobody's victim
+FORGET_ABOVE = 500_000  # kinds; then all pods are looked at anew
+NO_AMOUNTS: Ints = np.zeros(0, np.int64)
+
+
+class Kind(msgspec.Struct, frozen=True, eq=False):
+    """`namespace` and `labels` are those of the first pod of the kind."""
+
+    priority: int
+    charge: Charge
+    namespace: str = ""
+    labels: Mapping[str, str] = {}
+
+
+NOBODY = Kind(EMPTY_PRIORITY, Charge((), 0, 0))
+
+
+class Kinds:
+    """All kinds there are. `generation` moves when they are numbered anew."""
+
+    def __init__(self, nodes: NodeTable) -> None:
+        self._nodes = nodes
+        self.generation = 0
+        self._base = 0  # pods carry numbers from here on; smaller ones are of an earlier generation
+        self._keys: tuple[str, ...] = ()  # labels budgets look at
+        self.all = [NOBODY]
+        self._forget()
+
+    def look_at(self, keys: tuple[str, ...]) -> None:
+        """Pods are told apart by the values of these labels."""
+        if keys != self._keys or len(self.all) > FORGET_ABOVE:
+            self._keys = keys
+            self._forget()
+
+    def note(self, placed: Placed) -> None:
+        """Looks at a pod, unless that was done already."""
+        if placed.kind >= self._base:
+            return
+        pod = placed.pod
+        priority, charge = pod.spec.priority or 0, placed.charge
+        key: tuple[object, ...] = (priority, charge)
+        if self._keys:
+            meta = pod.metadata
+            labels = meta.labels
+            key = (priority, charge, meta.namespace, not labels, *map(labels.get, self._keys))
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.all)
+            self.all.append(Kind(priority, charge, pod.metadata.namespace, pod.metadata.labels))
+        placed.kind = self._base + number
+        placed.started_us = started_us(pod.status.start_time)
+
+    def of(self, placed: list[Placed]) -> tuple[Ints, Ints]:
+        """The kinds of pods, and when they started."""
+        kinds: Ints = np.array([p.kind for p in placed], np.int64)
+        unknown = np.flatnonzero(kinds < self._base).tolist()
+        for index in unknown:
+            self.note(placed[index])
+            kinds[index] = placed[index].kind
+        return kinds - self._base, np.array([p.started_us for p in placed], np.int64)
+
+    @property
+    def priority(self) -> Ints:
+        """The priority of each kind."""
+        self._priority = _extended(self._priority, (kind.priority for kind in self._new(self._priority)))
+        return self._priority
+
+    def amounts(self, resource: str) -> Ints:
+        """What a pod of each kind takes of a resource."""
+        column = self._nodes.resource(resource)
+        known = self._amounts.get(column, NO_AMOUNTS)
+        more = (dict(kind.charge.columns).get(column, 0) for kind in self._new(known))
+        known = self._amounts[column] = _extended(known, more)
+        return known
+
+    def _new(self, known: Ints) -> Iterable[Kind]:
+        return islice(self.all, len(known), None)
+
+    def _forget(self) -> None:
+        self.generation += 1
+        self._base += len(self.all)
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self.all = [NOBODY]
+        self._priority: Ints = NO_AMOUNTS
+        self._amounts: dict[int, Ints] = {}
+
+
+def _extended(known: Ints, more: Iterable[int]) -> Ints:
+    new = np.fromiter(more, np.int64)
+    return np.concatenate([known, new]) if len(new) else known

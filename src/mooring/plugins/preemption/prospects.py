@@ -1,0 +1,139 @@
+"""What preemption would come to on each node, for one need: kept, and worked out again where pods changed.
+
+Preemptors come in numbers and are alike. The first pays for the nodes it looks at, those after it for
+the nodes that changed since.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mooring.cluster.columns import Bools, Rows
+from mooring.cluster.nodes import Ints
+from mooring.cluster.pods import Placed
+from mooring.plugins.node_resources_fit.plugin import INSUFFICIENT, TOO_MANY_PODS
+from mooring.plugins.preemption.choice import Candidate
+from mooring.plugins.preemption.coverage import Coverage
+from mooring.plugins.preemption.importance import NOT_STARTED
+from mooring.plugins.preemption.slots import AT_ONCE, PodSlots
+from mooring.plugins.preemption.sweep import Ahead, Need, Outcome, sweep
+
+NEEDS_KNOWN = 32
+
+
+class Prospects:
+    """One need, on every row that was looked at."""
+
+    def __init__(self, slots: PodSlots, need: Need, coverage: Coverage) -> None:
+        self._slots = slots
+        self._need = need
+        self._coverage = coverage
+        self._position = -1
+        self._generation = -1
+        self._known: Bools = np.zeros(0, np.bool_)
+        self._victims: NDArray[np.uint8] = np.zeros((0, 0), np.uint8)  # a bit for each slot
+
+    def look_at(self, rows: Rows, ahead: Ahead) -> None:
+        """Works out what is not known of these rows. Rows that others are to come to first are not kept."""
+        self._follow()
+        among = list(ahead)
+        self._known[among] = False
+        unknown = rows[~self._known[rows]]
+        for start in range(0, len(unknown), AT_ONCE):
+            part = unknown[start : start + AT_ONCE]
+            self._write(part, sweep(self._slots, part, self._need, ahead, self._coverage))
+        self._ahead = among
+
+    def reasons(self, rows: Rows) -> Counter[str]:
+        """Why there is too little on rows even without their less important pods."""
+        short = self.short[rows]
+        found = Counter({TOO_MANY_PODS: int((short & 1).sum())})
+        for number, (name, _) in enumerate(self._need.amounts, 1):
+            found[INSUFFICIENT.format(name)] += int((short >> number & 1).sum())
+        return found
+
+    def best(self, rows: Rows) -> int:
+        """The best of some rows, each with victims; the first of those that are alike."""
+        for values in (self.violations, self.highest, self.total, self.count):
+            found = values[rows]
+            rows = rows[found == found.min()]
+            if len(rows) == 1:
+                return int(rows[0])
+        victims = np.unpackbits(self._victims[:, rows], axis=0).view(np.bool_)
+        slots = self._slots.gather(rows)
+        victims = victims[: len(slots.kind)]
+        of_highest = victims & (np.take(self._slots.kinds.priority, slots.kind) == self.highest[rows])
+        earliest = np.where(of_highest, slots.start_us, NOT_STARTED + 1).min(axis=0)
+        return int(rows[earliest.argmax()])
+
+    def candidate(self, row: int) -> Candidate:
+        placed = self._slots.placed(row)
+        bits = np.unpackbits(self._victims[:, row])
+        victims: tuple[Placed, ...] = tuple(placed[slot] for slot in np.flatnonzero(bits).tolist())
+        return Candidate(row, victims, int(self.violations[row]))
+
+    def _follow(self) -> None:
+        """Forgets rows that changed."""
+        nodes = self._slots.nodes
+        journal = nodes.journal
+        changed = journal.since(self._position) if self._position >= 0 else None
+        self._position = journal.position
+        if len(self._known) < nodes.capacity or self._generation != self._slots.kinds.generation:
+            self._generation = self._slots.kinds.generation
+            self._make(nodes.capacity)
+        elif changed is None:
+            self._known[:] = False
+        else:
+            self._known[changed] = False
+            self._known[self._ahead] = False
+
+    def _make(self, capacity: int) -> None:
+        self._ahead: list[int] = []
+        self._known = np.zeros(capacity, np.bool_)
+        self._victims = np.zeros((0, capacity), np.uint8)
+        self.has_victims: Bools = np.zeros(capacity, np.bool_)
+        self.short: Ints = np.zeros(capacity, np.int64)
+        self.violations: Ints = np.zeros(capacity, np.int64)
+        self.count: Ints = np.zeros(capacity, np.int64)
+        self.highest: Ints = np.zeros(capacity, np.int64)
+        self.total: Ints = np.zeros(capacity, np.int64)
+
+    def _write(self, rows: Rows, outcome: Outcome) -> None:
+        self.has_victims[rows] = outcome.has_victims
+        self.short[rows] = outcome.short
+        self.violations[rows] = outcome.violations
+        self.count[rows] = outcome.count
+        self.highest[rows] = outcome.highest
+        self.total[rows] = outcome.total
+        bits = np.packbits(outcome.victims, axis=0)
+        if len(bits) > len(self._victims):
+            wider = np.zeros((len(bits), self._victims.shape[1]), np.uint8)
+            wider[: len(self._victims)] = self._victims
+            self._victims = wider
+        self._victims[:, rows] = 0
+        self._victims[: len(bits), rows] = bits
+        self._known[rows] = True
+
+
+class KnownProspects:
+    """The prospects of the last needs there were."""
+
+    def __init__(self, slots: PodSlots) -> None:
+        self._slots = slots
+        self._known: OrderedDict[Need, Prospects] = OrderedDict()
+        self._coverage: Coverage | None = None
+
+    def of(self, need: Need, coverage: Coverage) -> Prospects:
+        if coverage is not self._coverage:
+            self._coverage = coverage
+            self._known.clear()
+        found = self._known.get(need)
+        if found is None:
+            found = self._known[need] = Prospects(self._slots, need, coverage)
+            if len(self._known) > NEEDS_KNOWN:
+                self._known.popitem(last=False)
+        self._known.move_to_end(need)
+        return found

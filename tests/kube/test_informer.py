@@ -1,0 +1,338 @@
+"""One informer, one kind, and the ways things go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from kube.watched_server import EXPIRED, PODS, Cut, Fate, Refused, Say, WatchedServer, Write
+from mooring.kube.backoff import Backoff, Pace
+from mooring.kube.client import Client
+from mooring.kube.decode import Decoders
+from mooring.kube.informer import ABSENT_SECONDS, Informer
+from mooring.kube.intake import same_pod
+from mooring.kube.resources import PODS as POD_RESOURCE
+from mooring.kube.transport import Request
+from mooring.model.objects import Pod
+
+ADD, CHANGE, DELETE = "add", "change", "delete"
+
+
+class Plan(Fate):
+    """Does one planned thing after the other, each before an answer or before a line."""
+
+    def __init__(self) -> None:
+        self.answers: list[Callable[[], None]] = []
+        self.lines: list[Callable[[], None]] = []
+
+    def before_answer(self, server: WatchedServer, request: Request) -> None:
+        if self.answers:
+            self.answers.pop(0)()
+
+    def before_line(self, server: WatchedServer, path: str, said: Write | None) -> None:
+        if self.lines:
+            self.lines.pop(0)()
+
+
+class Following:
+    """An informer at work on a server; `told` is what it says, `slept` how long it waits."""
+
+    def __init__(self) -> None:
+        self.plan = Plan()
+        self.server = WatchedServer(self.plan)
+        self.told: list[tuple[str, str, str]] = []
+        self.slept: list[float] = []
+        self.awake: asyncio.Event | None = None  # when set, sleeping lasts until it is
+        client = Client(self.server, retries=0, random=lambda: 0.0)
+        self.informer: Informer[Pod] = Informer(
+            client,
+            POD_RESOURCE,
+            Decoders().pod,
+            self._hear,
+            same=same_pod,
+            backoff=Backoff(Pace(initial=1.0, jitter=0.0), clock=lambda: 0.0),
+            sleep=self._sleep,
+        )
+        self._task: asyncio.Task[None] | None = None
+
+    def pod(self, name: str, version: str = "1", phase: str = "Running") -> None:
+        self.server.put(PODS, name, "default", metadata={"labels": {"v": version}}, status={"phase": phase})
+
+    def drop(self, name: str) -> None:
+        self.server.delete(PODS, name, "default")
+
+    async def caught_up(self) -> list[tuple[str, str, str]]:
+        """Works until a watch has nothing more to say; returns what was told on the way."""
+        self.server.quiet.clear()
+        if self._task is None:
+            self._task = asyncio.create_task(self.informer.run())
+        self.server.wake()
+        quiet = asyncio.create_task(self.server.quiet.wait())
+        await asyncio.wait((quiet, self._task), return_when=asyncio.FIRST_COMPLETED)
+        if self._task.done():
+            self._task.result()
+        told, self.told = self.told, []
+        return told
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        if self._task is None:
+            self._task = asyncio.create_task(self.informer.run())
+        for _ in range(1000):
+            if condition():
+                return
+            await asyncio.sleep(0)
+        raise AssertionError("it never happens")
+
+    async def stop(self) -> None:
+        assert self._task is not None
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    @property
+    def asked(self) -> list[dict[str, str]]:
+        return [dict(request.query) for request in self.server.asked]
+
+    def _hear(self, old: Pod | None, new: Pod | None) -> None:
+        what = ADD if old is None else DELETE if new is None else CHANGE
+        told = new or old
+        assert told is not None
+        self.told.append((what, told.name, told.labels.get("v", "")))
+
+    async def _sleep(self, seconds: float) -> None:
+        if seconds:
+            self.slept.append(seconds)
+            if self.awake is not None:
+                await self.awake.wait()
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def following():  # type: ignore[no-untyped-def]
+    made = Following()
+    yield made
+    await made.stop()
+
+
+async def test_lists_and_then_watches_from_there(following: Following) -> None:
+    following.pod("a")
+    assert await following.caught_up() == [(ADD, "a", "1")]
+    assert following.informer.synced.is_set()
+    lists, watch = following.asked
+    assert lists == {"limit": "500"}
+    assert (watch["watch"], watch["resourceVersion"]) == ("true", "2")
+    assert watch["allowWatchBookmarks"] == "true"
+    following.pod("b")
+    following.pod("a", "2")
+    following.drop("b")
+    assert await following.caught_up() == [(ADD, "b", "1"), (CHANGE, "a", "2"), (DELETE, "b", "1")]
+    assert len(following.asked) == 2
+
+
+async def test_goes_on_where_a_watch_was_cut(following: Following) -> None:
+    following.pod("a")
+    await following.caught_up()
+    following.pod("a", "2")
+    following.plan.lines = [lambda: None, _raise(Cut())]
+    assert await following.caught_up() == [(CHANGE, "a", "2")]
+    assert [each["resourceVersion"] for each in following.asked[1:]] == ["2", "3"]
+    assert following.slept == []  # something was heard: no reason to hesitate
+
+
+async def test_goes_on_from_a_bookmark(following: Following) -> None:
+    """A watch that heard nothing but a bookmark does not ask for what the server has forgotten."""
+    following.pod("a")
+    await following.caught_up()
+    following.server.version = 70
+    await following.caught_up()
+    following.server.compact()
+    following.plan.lines = [_raise(Cut())]
+    assert await following.caught_up() == []
+    assert [each.get("resourceVersion") for each in following.asked] == [None, "2", "70"]
+
+
+async def test_what_was_missed_is_told_as_differences(following: Following) -> None:
+    """Gone first: a name that is used again must be free when it comes."""
+    for name in ("same", "changed", "gone", "again"):
+        following.pod(name)
+    await following.caught_up()
+    following.plan.lines = [_raise(Cut()), lambda: None]
+
+    def meanwhile() -> None:
+        following.pod("changed", "2")
+        following.drop("gone")
+        following.drop("again")
+        following.pod("again", "2")
+        following.pod("new")
+        following.server.compact()
+
+    following.plan.answers = [meanwhile]
+    told = await following.caught_up()
+    assert told == [
+        (DELETE, "gone", "1"),
+        (DELETE, "again", "1"),
+        (CHANGE, "changed", "2"),
+        (ADD, "again", "2"),
+        (ADD, "new", "1"),
+    ]
+
+
+async def test_a_list_whose_pages_expire_starts_over(following: Following) -> None:
+    for number in range(501):
+        following.pod(f"p{number}")
+    following.plan.answers = [lambda: None, _compacting(following)]
+    told = await following.caught_up()
+    assert sorted(name for _, name, _ in told) == sorted(f"p{number}" for number in range(501))
+    assert {what for what, _, _ in told} == {ADD}
+    assert [bool(each.get("continue")) for each in following.asked] == [False, True, False, True, False]
+
+
+async def test_an_event_told_twice_counts_once(following: Following) -> None:
+    following.pod("a")
+    await following.caught_up()
+    following.pod("a", "2")
+    again = following.server.objects[PODS]["default/a"]
+    following.plan.lines = [lambda: None, _raise(Say("MODIFIED", again)), _raise(Say("ADDED", again))]
+    assert await following.caught_up() == [(CHANGE, "a", "2")]
+    following.drop("a")
+    following.plan.lines = [lambda: None, _raise(Say("DELETED", again))]
+    assert await following.caught_up() == [(DELETE, "a", "2")]
+
+
+async def test_what_makes_no_difference_is_not_told(following: Following) -> None:
+    following.pod("a")
+    await following.caught_up()
+    status = {"phase": "Running", "podIP": "10.0.0.1", "containerStatuses": [{"name": "x", "ready": True}]}
+    following.server.put(PODS, "a", "default", metadata={"labels": {"v": "1"}}, status=status)
+    assert await following.caught_up() == []
+    following.pod("a", "2")
+    assert await following.caught_up() == [(CHANGE, "a", "2")]
+
+
+async def test_a_finished_pod_is_gone(following: Following) -> None:
+    following.pod("a")
+    await following.caught_up()
+    following.pod("a", phase="Succeeded")
+    assert await following.caught_up() == [(DELETE, "a", "1")]
+
+
+async def test_a_kind_that_is_not_installed_is_empty_and_asked_for_again(following: Following) -> None:
+    del following.server.objects[PODS]
+    following.awake = asyncio.Event()
+    await following.until(lambda: following.slept)
+    assert following.informer.synced.is_set()
+    assert following.slept == [ABSENT_SECONDS]
+    following.pod("a")
+    following.awake.set()
+    assert await following.caught_up() == [(ADD, "a", "1")]
+
+
+async def test_a_kind_that_is_removed_takes_its_objects_with_it(following: Following) -> None:
+    """Not at the first word: a server that has just started may not know all its kinds yet."""
+    following.pod("a")
+    await following.caught_up()
+    following.plan.lines = [_raise(Cut())]
+    table = following.server.objects.pop(PODS)
+    following.server.wake()
+    await following.until(lambda: len(following.slept) == 1)
+    assert following.told == []
+    following.server.objects[PODS] = table
+    assert await following.caught_up() == []  # it was only slow
+    following.plan.lines = [_raise(Cut())]
+    del following.server.objects[PODS]
+    following.server.wake()
+    await following.until(lambda: following.told)
+    assert following.told == [(DELETE, "a", "1")]
+    following.server.objects[PODS] = {}
+    await following.caught_up()
+
+
+async def test_a_refusal_is_logged_once_in_the_words_of_the_server(
+    following: Following, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    words = 'pods is forbidden: User "moor" cannot list resource "pods" at the cluster scope'
+    following.plan.answers = [_raise(Refused(403, words, "Forbidden"))] * 3
+    following.pod("a")
+    assert not following.informer.synced.is_set()
+    assert await following.caught_up() == [(ADD, "a", "1")]
+    assert following.slept == [1.0, 2.0, 4.0]
+    said = [record.getMessage() for record in caplog.records]
+    assert said == [f"cannot follow pods: {words}", "following pods again"]
+
+
+async def test_waits_grow_until_something_is_heard(following: Following) -> None:
+    following.pod("a")
+    refused = _raise(Refused(500, "etcdserver: leader changed"))
+    following.plan.answers = [refused, refused, lambda: None, refused]
+    await following.caught_up()
+    assert following.slept == [1.0, 2.0, 4.0]
+    following.pod("a", "2")
+    await following.caught_up()
+    following.plan.lines = [_raise(Cut())]
+    following.plan.answers = [refused]
+    await following.caught_up()
+    assert following.slept == [1.0, 2.0, 4.0, 1.0]
+
+
+async def test_a_watch_that_ends_without_a_word_is_not_asked_for_in_a_hurry(following: Following) -> None:
+    following.plan.lines = [_raise(Cut())] * 3
+    await following.caught_up()
+    assert following.slept == [1.0, 2.0, 4.0]
+
+
+async def test_a_server_that_forgets_at_once_is_not_listed_in_a_hurry(following: Following) -> None:
+    following.plan.lines = [_raise(EXPIRED)] * 3
+    await following.caught_up()
+    assert following.slept == [1.0, 2.0, 4.0]
+
+
+async def test_the_server_says_how_long_to_wait(following: Following) -> None:
+    slow = Refused(429, "too many requests")
+    slow.body = lambda: {  # type: ignore[method-assign]
+        "kind": "Status", "code": 429, "message": "too many requests", "details": {"retryAfterSeconds": 7}
+    }  # fmt: skip
+    following.plan.answers = [_raise(slow)]
+    await following.caught_up()
+    assert following.slept == [7.0]
+
+
+async def test_what_cannot_be_read_is_passed_over(
+    following: Following, caplog: pytest.LogCaptureFixture
+) -> None:
+    following.pod("good")
+    following.server.put(PODS, "odd", "default", spec={"priority": "high"}, status={})
+    assert await following.caught_up() == [(ADD, "good", "1")]
+    assert "Pod default/odd cannot be read and is passed over" in caplog.text
+    assert "$.spec.priority" in caplog.text
+    following.server.put(PODS, "good", "default", spec={"priority": "high"}, status={})
+    following.pod("other")
+    assert await following.caught_up() == [(ADD, "other", "1")]
+    assert following.server.version == 5
+    following.server.compact()
+    following.plan.lines = [_raise(EXPIRED)]
+    assert await following.caught_up() == []  # what is known of it stays, for it is not gone
+
+
+async def test_an_event_nobody_can_read_ends_the_watch(following: Following) -> None:
+    following.pod("a")
+    await following.caught_up()
+    following.plan.lines = [_raise(Say("ADDED", {"metadata": {"name": 3}}))]
+    await following.caught_up()
+    assert following.slept == [1.0]
+
+
+def _raise(error: Exception) -> Callable[[], None]:
+    def happen() -> None:
+        raise error
+
+    return happen
+
+
+def _compacting(following: Following) -> Callable[[], None]:
+    def happen() -> None:
+        following.server.compact()
+
+    return happen
