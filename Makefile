@@ -44,6 +44,9 @@ check: $(READY) ## style, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+arena: $(READY) ## kube-scheduler and Mooring by turns on one control plane, one table (needs Go 1.26)
+	$(BIN)/python -m benchmarks.arena
+
 bench: $(READY) ## engine benchmarks, one table
 	$(BIN)/mooring bench
 

@@ -27,9 +27,14 @@ class Died(Exception):
 
 
 class ControlPlane:
-    """Use it as a context manager. `flags` are further words of a component's command line, by its name."""
+    """Use it as a context manager. `flags` are further words of a component's command line, by its name.
 
-    def __init__(self, folder: Path, flags: dict[str, Sequence[str]] | None = None) -> None:
+    One that is `bare` has no controllers and no kubelets: nothing happens but what is asked for.
+    """
+
+    def __init__(
+        self, folder: Path, flags: dict[str, Sequence[str]] | None = None, *, bare: bool = False
+    ) -> None:
         self.folder = folder
         self.flags = flags or {}
         self.ports = dict(zip(("api", "etcd", "peer", "controllers"), free_ports(4), strict=True))
@@ -42,9 +47,11 @@ class ControlPlane:
         self.processes = {
             "etcd": self._process("etcd", self._etcd_flags()),
             "kube-apiserver": self._process("kube-apiserver", self._apiserver_flags()),
-            "kube-controller-manager": self._process("kube-controller-manager", self._controller_flags()),
-            "kwok": self._process("kwok", self._kwok_flags()),
         }
+        if not bare:
+            controllers = self._process("kube-controller-manager", self._controller_flags())
+            self.processes["kube-controller-manager"] = controllers
+            self.processes["kwok"] = self._process("kwok", self._kwok_flags())
 
     def __enter__(self) -> ControlPlane:
         try:
@@ -62,9 +69,10 @@ class ControlPlane:
     def start(self) -> None:
         self.processes["etcd"].start()
         self.start_apiserver()
-        for name in ("kube-controller-manager", "kwok"):
-            self.processes[name].start()
-        self._wait("kube-controller-manager", self._controllers_work)
+        if "kwok" in self.processes:
+            for name in ("kube-controller-manager", "kwok"):
+                self.processes[name].start()
+            self._wait("kube-controller-manager", self._controllers_work)
 
     def stop(self) -> None:
         """Ends every process by its id, those that need others first."""

@@ -108,9 +108,10 @@ class State:
 
     def check_none_lost(self, expected: Iterable[str]) -> None:
         """These pods, by namespace/name, are all there; each is bound or says why not."""
-        missing = sorted(set(expected) - self.pods.keys())
+        wanted = set(expected)
+        missing = sorted(wanted - self.pods.keys())
         assert not missing, f"lost: {missing}"
-        silent = sorted(key for key in expected if not self.pods[key].node and not self.pods[key].reason)
+        silent = sorted(key for key in wanted if not self.pods[key].node and not self.pods[key].reason)
         assert not silent, f"neither bound nor told why: {silent}"
 
     def _problems(self, name: str, pods: list[Pod]) -> Iterator[str]:

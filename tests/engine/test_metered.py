@@ -37,14 +37,15 @@ def run(steps: list[tuple[str, int, int]], meter: Meter | None) -> list[object]:
             stage.nodes(node(f"n{number}", cpu=str(amount)))
         elif what == "tick":
             stage.tick(stage.now + amount)
-        told.extend(drain(stage, fails=what == "fail"))
+        told.extend(drain(stage, 1, fails=what == "fail"))  # so that pods of all kinds lie in the queue
+    told.extend(drain(stage, 50, fails=False))
     told.append(stage.engine.queue.sizes())
     return told
 
 
-def drain(stage: Stage, *, fails: bool) -> list[object]:
+def drain(stage: Stage, cycles: int, *, fails: bool) -> list[object]:
     told: list[object] = []
-    for _ in range(50):
+    for _ in range(cycles):
         decisions = stage.cycle()
         if decisions is None:
             break

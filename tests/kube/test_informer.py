@@ -12,7 +12,7 @@ from kube.watched_server import EXPIRED, PODS, Cut, Fate, Refused, Say, WatchedS
 from mooring.kube.backoff import Backoff, Pace
 from mooring.kube.client import Client
 from mooring.kube.decode import Decoders
-from mooring.kube.informer import ABSENT_SECONDS, Informer
+from mooring.kube.informer import ABSENT_SECONDS, Informer, always_different
 from mooring.kube.intake import same_pod
 from mooring.kube.resources import PODS as POD_RESOURCE
 from mooring.kube.transport import Request
@@ -40,7 +40,7 @@ class Plan(Fate):
 class Following:
     """An informer at work on a server; `told` is what it says, `slept` how long it waits."""
 
-    def __init__(self) -> None:
+    def __init__(self, same: Callable[[Pod, Pod], bool] = same_pod) -> None:
         self.plan = Plan()
         self.server = WatchedServer(self.plan)
         self.told: list[tuple[str, str, str]] = []
@@ -52,7 +52,7 @@ class Following:
             POD_RESOURCE,
             Decoders().pod,
             self._hear,
-            same=same_pod,
+            same=same,
             backoff=Backoff(Pace(initial=1.0, jitter=0.0), clock=lambda: 0.0),
             sleep=self._sleep,
         )
@@ -201,6 +201,30 @@ async def test_an_event_told_twice_counts_once(following: Following) -> None:
     assert await following.caught_up() == [(DELETE, "a", "2")]
 
 
+async def test_a_version_told_twice_counts_once_where_every_version_counts() -> None:
+    following = Following(same=always_different)
+    following.pod("a")
+    assert await following.caught_up() == [(ADD, "a", "1")]
+    again = following.server.objects[PODS]["default/a"]
+    following.plan.lines = [_raise(Say("MODIFIED", again))]
+    assert await following.caught_up() == []
+    following.pod("a")
+    assert await following.caught_up() == [(CHANGE, "a", "1")]
+    await following.stop()
+
+
+async def test_an_object_that_takes_over_a_name_comes_after_the_other_went(following: Following) -> None:
+    """Even if the server does not say so."""
+    following.pod("a")
+    await following.caught_up()
+    meta = {"name": "a", "namespace": "default", "uid": "other", "resourceVersion": "9"}
+    following.plan.lines = [_raise(Say("ADDED", {"metadata": meta}))]
+    assert await following.caught_up() == [(DELETE, "a", "1"), (ADD, "a", "")]
+    gone = {"name": "a", "namespace": "default", "uid": "uid-1", "resourceVersion": "10"}
+    following.plan.lines = [_raise(Say("DELETED", {"metadata": gone}))]
+    assert await following.caught_up() == []  # that was the other
+
+
 async def test_what_makes_no_difference_is_not_told(following: Following) -> None:
     following.pod("a")
     await following.caught_up()
@@ -233,20 +257,33 @@ async def test_a_kind_that_is_removed_takes_its_objects_with_it(following: Follo
     """Not at the first word: a server that has just started may not know all its kinds yet."""
     following.pod("a")
     await following.caught_up()
-    following.plan.lines = [_raise(Cut())]
-    table = following.server.objects.pop(PODS)
-    following.server.wake()
-    await following.until(lambda: len(following.slept) == 1)
-    assert following.told == []
-    following.server.objects[PODS] = table
-    assert await following.caught_up() == []  # it was only slow
-    following.plan.lines = [_raise(Cut())]
+    table = following.server.objects[PODS]
+    for _ in range(2):
+        following.awake, following.slept = asyncio.Event(), []
+        following.plan.lines = [_raise(Refused(404, "the server could not find the requested resource"))]
+        del following.server.objects[PODS]
+        following.server.wake()
+        await following.until(lambda: following.slept == [ABSENT_SECONDS])
+        following.server.objects[PODS] = table
+        following.awake.set()
+        assert await following.caught_up() == []  # it was only slow
+    following.plan.lines = [_raise(Refused(404, "the server could not find the requested resource"))]
     del following.server.objects[PODS]
     following.server.wake()
     await following.until(lambda: following.told)
     assert following.told == [(DELETE, "a", "1")]
     following.server.objects[PODS] = {}
     await following.caught_up()
+
+
+async def test_what_the_server_has_forgotten_is_listed_at_once(following: Following) -> None:
+    following.pod("a")
+    await following.caught_up()
+    following.pod("a", "2")
+    following.plan.lines = [lambda: None, _raise(EXPIRED)]
+    assert await following.caught_up() == [(CHANGE, "a", "2")]
+    assert following.slept == []
+    assert [each.get("resourceVersion") for each in following.asked] == [None, "2", None, "3"]
 
 
 async def test_a_refusal_is_logged_once_in_the_words_of_the_server(

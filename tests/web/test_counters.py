@@ -79,6 +79,15 @@ def test_a_pod_that_fits_nowhere_and_comes_back() -> None:
     assert found['scheduler_pod_scheduling_attempts_bucket{le="2.0"}'] == 1
 
 
+def test_what_brought_one_pod_in_is_not_said_of_the_next() -> None:
+    stage, _ = metered()
+    stage.nodes(node("small", cpu="1")).wait(pod("big", cpu="2"))
+    stage.nodes(node("large", cpu="4")).add(pod("new"))
+    found = scrape(stage)
+    assert found['scheduler_queue_incoming_pods_total{event="NodeAdd",queue="backoff"}'] == 1
+    assert found['scheduler_queue_incoming_pods_total{event="UnschedulablePodAdd",queue="active"}'] == 2
+
+
 def test_back_off_that_is_over() -> None:
     stage, _ = metered(erring())
     stage.nodes("a")

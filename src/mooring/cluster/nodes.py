@@ -83,6 +83,8 @@ class NodeTable:
         self.ports = UsedPorts()
         self.journal = Journal()  # rows whose pods or node object changed
         self.node_journal = Journal()  # rows whose node object changed
+        self._ordered: NDArray[np.intp] = np.zeros(0, np.intp)
+        self._ordered_at = -1
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -93,6 +95,13 @@ class NodeTable:
         if number == len(self.resources):
             self.resources.append(ResourceColumns(self.capacity))
         return number
+
+    def in_order(self) -> NDArray[np.intp]:
+        """Rows in the order their nodes joined; worked out again when a node changes."""
+        if self._ordered_at != self.node_journal.position:
+            self._ordered_at = self.node_journal.position
+            self._ordered = np.fromiter(self.rows.values(), np.intp, len(self.rows))
+        return self._ordered
 
     def object_at(self, row: int) -> Node:
         node = self.objects[row]

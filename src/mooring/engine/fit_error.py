@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
+import numpy as np
 
+from mooring.cluster.columns import Bools, Rows
 from mooring.cluster.nodes import NodeTable
 from mooring.framework.status import Code, Status
 
@@ -16,9 +18,16 @@ NO_NODES = "no nodes available to schedule pods"
 class NodeStatuses(Mapping[str, Status]):
     """The status of every node: those that were asked, and one for all that were not."""
 
-    def __init__(self, nodes: NodeTable, by_row: Mapping[int, Status], absent: Status) -> None:
+    def __init__(
+        self,
+        nodes: NodeTable,
+        by_row: Mapping[int, Status],
+        absent: Status,
+        resolvable: Bools | None = None,
+    ) -> None:
         self._nodes = nodes
         self._by_row = by_row
+        self._resolvable = resolvable  # by row, if somebody knows
         self.absent = absent
 
     def __getitem__(self, name: str) -> Status:
@@ -41,10 +50,14 @@ class NodeStatuses(Mapping[str, Status]):
         """Nodes on which evicting pods may help."""
         return [self._nodes.object_at(row).name for row in self.resolvable_rows()]
 
-    def resolvable_rows(self) -> list[int]:
+    def resolvable_rows(self) -> Rows:
         """Their rows, in the order they joined."""
-        by_row, absent, helps = self._by_row, self.absent, Code.UNSCHEDULABLE
-        return [row for row in self._nodes.rows.values() if by_row.get(row, absent).code is helps]
+        order = self._nodes.in_order()
+        if self._resolvable is not None:
+            return order[self._resolvable[order]]
+        by_row, absent = self._by_row, self.absent
+        helps = [by_row.get(row, absent).code is Code.UNSCHEDULABLE for row in order.tolist()]
+        return order[np.array(helps, np.bool_)]
 
 
 class FitError(msgspec.Struct, frozen=True):
@@ -108,10 +121,11 @@ def nodes_rejected(
     counts: Mapping[Status, int],
     absent: Status = Status(),  # noqa: B008 - frozen
     also: Iterable[str] = (),
+    resolvable: Bools | None = None,
 ) -> FitError:
     """A pod every node rejected. `also` names the plugins that kept nodes from being asked."""
     plugins, pending = _blame(counts)
-    statuses = NodeStatuses(nodes, by_row, absent)
+    statuses = NodeStatuses(nodes, by_row, absent, resolvable)
     return FitError(len(nodes), statuses, counts, plugins=plugins | frozenset(also), pending_plugins=pending)
 
 

@@ -44,7 +44,6 @@ class Choice(msgspec.Struct, frozen=True):
 
     row: int
     totals: dict[str, int] | None = None
-    feasible: int = 1  # how many nodes take the pod, where that is known at no cost or asked for
 
 
 class Narrowed(msgspec.Struct, frozen=True):
@@ -87,9 +86,6 @@ class Placer:
         try:
             rows = None if narrowed is None else self._rows(narrowed.names)
             choice = self._choose(pod_class, cycle, pod, rows, session)
-            if self.count_nodes and choice is not None:
-                looked_at = len(self._cluster.nodes) if rows is None else len(rows)
-                cycle.write(COUNTED, (looked_at, choice.feasible))
             return choice or self._why_not(pod_class, cycle, pod, narrowed, session)
         finally:
             self.evaluating = False
@@ -171,6 +167,8 @@ class Placer:
             except PluginFailed:
                 pass  # the full evaluation runs plugins exactly as configured, and fails if it must
         ok = self._feasible(pod_class, cycle, pod, rows, session)
+        if self.count_nodes:
+            self._count(cycle, rows, int(ok.sum()))
         return self._best_scored(pod_class, cycle, pod, ok, session)
 
     def _fits_own(
@@ -223,14 +221,17 @@ class Placer:
             if not tied:
                 return None
             row = self._ties.pick(pod_class.profile, cycle, pod, tied)
-            feasible = sum(group.size for group, _ in buckets.additions()) if self.count_nodes else 1
-            return Choice(row, self._named(buckets.totals()) if self.keep_scores else None, feasible)
+            if self.count_nodes:
+                self._count(cycle, rows, sum(group.size for group, _ in buckets.additions()))
+            return Choice(row, self._named(buckets.totals()) if self.keep_scores else None)
         totals = kept.among(rows)
         if not totals:
             return None
         best = max(total for _, total in totals)
         row = self._ties.pick(pod_class.profile, cycle, pod, [[r for r, total in totals if total == best]])
-        return Choice(row, self._named(totals) if self.keep_scores else None, len(totals))
+        if self.count_nodes:
+            self._count(cycle, rows, len(totals))
+        return Choice(row, self._named(totals) if self.keep_scores else None)
 
     # full evaluation
 
@@ -260,7 +261,7 @@ class Placer:
         tied = feasible[totals == totals.max()].tolist()
         row = self._ties.pick(pod_class.profile, cycle, pod, [tied])
         pairs = zip(feasible.tolist(), totals.tolist(), strict=True) if self.keep_scores else None
-        return Choice(row, self._named(pairs) if pairs else None, len(feasible))
+        return Choice(row, self._named(pairs) if pairs else None)
 
     def _before_score(self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools) -> tuple[Pod, Bools]:
         for name, method, _ in pod_class.profile.at("before_score"):
@@ -290,7 +291,8 @@ class Placer:
             barred = self._among_nominated.statuses(pod_class, cycle, pod)
             if barred:
                 verdict = verdict.overlaid(barred)
-            return nodes_rejected(nodes, verdict.statuses, verdict.counts)
+            resolvable = verdict.resolvable(nodes.capacity)
+            return nodes_rejected(nodes, verdict.statuses, verdict.counts, resolvable=resolvable)
         rows = None if narrowed is None else self._rows(narrowed.names)
         by_row = self.full.statuses(pod_class, cycle, pod, self._mask(rows), session)
         by_row.update(self._among_nominated.statuses(pod_class, cycle, pod, rows))
@@ -310,6 +312,9 @@ class Placer:
         nodes = self._cluster.nodes
         alive = nodes.alive[: nodes.high]
         return alive.copy() if rows is None else alive & rows_mask(nodes.high, rows)
+
+    def _count(self, cycle: Cycle, rows: Rows | None, feasible: int) -> None:
+        cycle.write(COUNTED, (len(self._cluster.nodes) if rows is None else len(rows), feasible))
 
     def _named(self, totals: Iterable[tuple[int, int]]) -> dict[str, int]:
         return {self._cluster.nodes.object_at(row).name: total for row, total in totals}

@@ -7,7 +7,7 @@ those after it pay for the nodes that changed since.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from mooring.engine.classes import PodClass
 from mooring.engine.full import FullEvaluation
 from mooring.framework.cycle import Cycle
 from mooring.framework.plugin import Plugin
-from mooring.framework.status import Status
+from mooring.framework.status import Code, Status
 from mooring.model.objects import Pod
 
 VERDICTS_KEPT = 200  # classes
@@ -29,14 +29,17 @@ class Verdict:
 
     def __init__(self, statuses: dict[int, Status]) -> None:
         self.statuses = statuses
-        self.counts: Counter[Status] = Counter(statuses.values())
+        self.counts = _counted(statuses.values())
         self.position = -1
         self.skipped: frozenset[str] = frozenset()
+        self._resolvable: Bools | None = None
 
     def overlaid(self, statuses: Mapping[int, Status]) -> Verdict:
         """A copy in which some rows have another status."""
         copy = Verdict({})
         copy.statuses, copy.counts = dict(self.statuses), Counter(self.counts)
+        if self._resolvable is not None:
+            copy._resolvable = self._resolvable.copy()
         for row, status in statuses.items():
             copy.put(row, status)
         return copy
@@ -50,6 +53,26 @@ class Verdict:
         if status is not None:
             self.statuses[row] = status
             self.counts[status] += 1
+        if self._resolvable is not None and row < len(self._resolvable):
+            self._resolvable[row] = status is not None and status.code is Code.UNSCHEDULABLE
+
+    def resolvable(self, capacity: int) -> Bools:
+        """The rows on which evicting pods may help."""
+        if self._resolvable is None or len(self._resolvable) != capacity:
+            helps = Code.UNSCHEDULABLE
+            rows = [row for row, status in self.statuses.items() if status.code is helps]
+            self._resolvable = np.zeros(capacity, np.bool_)
+            self._resolvable[rows] = True
+        return self._resolvable
+
+
+def _counted(statuses: Collection[Status]) -> Counter[Status]:
+    """How often each is there. Most are the same object, which is quicker to tell than that they are equal."""
+    distinct = {id(status): status for status in statuses}
+    counts: Counter[Status] = Counter()
+    for number, count in Counter(map(id, statuses)).items():
+        counts[distinct[number]] += count
+    return counts
 
 
 class Verdicts:

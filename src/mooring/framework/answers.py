@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from mooring.cluster.columns import Rows
 from mooring.errors import ApiError, PluginFailed, ScopeError
 from mooring.framework.normalize import MAX_SCORE
 from mooring.framework.status import Code, Status
@@ -50,7 +51,7 @@ class Statuses(Protocol):
     def resolvable(self) -> list[str]:
         """Nodes on which evicting pods may help, in the order they joined."""
 
-    def resolvable_rows(self) -> list[int]:
+    def resolvable_rows(self) -> Rows:
         """Their rows."""
 
 

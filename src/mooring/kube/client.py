@@ -27,6 +27,7 @@ JSON = "application/json-patch+json"
 
 PAGE = 500
 LIST_TIMEOUT = 120.0
+OF_FIRST_PAGE = ("resourceVersion", "resourceVersionMatch")  # a continue token says it all
 WATCH_SECONDS = 300.0  # at least; up to twice as long, so that watches do not end all at once
 WATCH_IDLE = 180.0  # bookmarks come about every minute, so this much silence is a dead connection
 MOST_RETRIES = 5
@@ -97,18 +98,15 @@ class Client:
     ) -> AsyncIterator[Page]:
         """Every object, page by page, as of one moment. Gone: that moment is too long ago; start over."""
         path, asked, version = resource.path(namespace), (*query, ("limit", str(limit))), ""
-        token = ""
+        later = tuple(pair for pair in asked if pair[0] not in OF_FIRST_PAGE)
         while True:
-            more = (*asked, ("continue", token)) if token else asked
-            answer = await self._ask(
-                Request("GET", path, more, timeout=LIST_TIMEOUT, compress=True), retry=True
-            )
-            found = _read(answer, _decode_list)
+            request = Request("GET", path, asked, timeout=LIST_TIMEOUT, compress=True)
+            found = _read(await self._ask(request, retry=True), _decode_list)
             version = version or found.metadata.resource_version
             yield Page(found.items or [], version)
-            token = found.metadata.continue_
-            if not token:
+            if not found.metadata.continue_:
                 return
+            asked = (*later, ("continue", found.metadata.continue_))
 
     async def watch(
         self,
@@ -242,4 +240,3 @@ def _read(answer: bytes, decode: Callable[[bytes], Any]) -> Any:
         return decode(answer)
     except msgspec.DecodeError as error:
         raise Unreachable(0, f"the server's answer cannot be read: {error}") from None
-

@@ -22,7 +22,7 @@ class Reference(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     namespace: str = ""
     name: str = ""
     uid: str = ""
-    api_version: str = "v1"
+    api_version: str = ""  # a default is not written, and this has to be
     resource_version: str = ""
 
 

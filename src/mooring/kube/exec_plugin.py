@@ -98,16 +98,12 @@ class ExecCredentials:
             kept = self.current()
             if kept is not None and kept != rejected:
                 return kept  # somebody else has renewed it meanwhile
-            if self._now() < self._calm_until:
-                return self._calmly(kept)
-            return await self._run()
-
-    def _calmly(self, kept: Credential | None) -> Credential:
-        if self._failure is not None:
-            raise self._failure
-        if kept is None:
-            raise Unreachable(0, self._complaint("what it gives is already over"), sent=False)
-        return kept
+            if self._now() >= self._calm_until:
+                return await self._run()
+            if self._failure is not None:
+                raise self._failure
+            assert self._credential is not None
+            return self._credential  # over by our clock, or rejected: the server has the last word
 
     async def _run(self) -> Credential:
         self._failure = None
@@ -199,7 +195,4 @@ class ExecCredentials:
         return {**self._env, **dict(self._plugin.env), "KUBERNETES_EXEC_INFO": _encode(told).decode()}
 
     def _failed(self, what: str) -> Unreachable:
-        return Unreachable(0, self._complaint(what), sent=False)
-
-    def _complaint(self, what: str) -> str:
-        return f"getting credentials: {self._plugin.command}: {what}"
+        return Unreachable(0, f"getting credentials: {self._plugin.command}: {what}", sent=False)

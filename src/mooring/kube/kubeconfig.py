@@ -16,7 +16,7 @@ import msgspec
 from mooring.errors import ConfigError, did_you_mean
 from mooring.kube.access import Access, User
 from mooring.kube.kubeconfig_entries import Entry, authorities_of, proxy_of, server_url, user_of
-from mooring.kube.kubeconfig_file import Cluster, Context, KubeconfigFile, read_kubeconfig
+from mooring.kube.kubeconfig_file import AuthInfo, Cluster, Context, KubeconfigFile, read_kubeconfig
 
 NO_CONTEXT = "no current-context is set, and none is named. Contexts: {known}."
 
@@ -76,8 +76,9 @@ def _entries(files: Sequence[KubeconfigFile], what: str) -> Iterator[tuple[Kubec
 
 def _access(cluster: Entry, user: Entry | None, wanted: Context, master: str) -> Access:
     said: Cluster = cluster.value
+    where = "--master" if master else cluster.place("server")
     access = Access(
-        server="",
+        server=server_url(master or said.server, where, has_tls=_has_tls(cluster, user)),
         authorities=authorities_of(cluster),
         verify=not said.insecure_skip_tls_verify,
         server_name=said.tls_server_name,
@@ -85,7 +86,17 @@ def _access(cluster: Entry, user: Entry | None, wanted: Context, master: str) ->
         compression=not said.disable_compression,
         namespace=wanted.namespace or "default",
     )
-    has_tls = bool(access.authorities) or bool(user and user.value.client_certificate_data)
-    address = server_url(master or said.server, "--master" if master else cluster.place("server"), has_tls)
-    access = msgspec.structs.replace(access, server=address)
     return msgspec.structs.replace(access, user=user_of(user, cluster, access) if user else User())
+
+
+def _has_tls(cluster: Entry, user: Entry | None) -> bool:
+    """Whether anything is said that only makes sense with TLS."""
+    said: Cluster = cluster.value
+    account: AuthInfo = user.value if user else AuthInfo()
+    return bool(
+        said.certificate_authority
+        or said.certificate_authority_data
+        or said.insecure_skip_tls_verify
+        or account.client_certificate
+        or account.client_certificate_data
+    )

@@ -66,7 +66,7 @@ def user_of(user: Entry, cluster: Entry, access: Access) -> User:
     said: AuthInfo = user.value
     _check_user(user)
     return User(
-        token=Secret((said.token or "").encode(), user.file.beside(said.token_file)),
+        token=_token(user),
         username=said.username,
         password=Secret((said.password or "").encode()),
         certificate=_secret(
@@ -76,6 +76,14 @@ def user_of(user: Entry, cluster: Entry, access: Access) -> User:
         exec=_exec(user, cluster, access),
         impersonation=_impersonation(said),
     )
+
+
+def _token(user: Entry) -> Secret:
+    """A file goes before what is written here, which serves as long as the file cannot be read."""
+    said: AuthInfo = user.value
+    if said.token:
+        return Secret(said.token.encode(), user.file.beside(said.token_file))
+    return _secret(user, "tokenFile", said.token_file, b"")
 
 
 def _check_user(user: Entry) -> None:

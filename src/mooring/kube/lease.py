@@ -195,7 +195,7 @@ class LeaderElector:
 
     def _observe(self, lease: Lease) -> None:
         """Notes a lease, and when it was first seen like this. Another's name in it ends this one's time."""
-        if self._seen is None or self._seen.spec != lease.spec:
+        if self._seen is None or self._seen.version != lease.version or self._seen.spec != lease.spec:
             self._seen_at = self._clock()
         self._seen = lease
         holder = lease.holder

@@ -35,6 +35,11 @@ class Lease(msgspec.Struct, frozen=True):
         return str(self.spec.get("holderIdentity") or "")
 
     @property
+    def version(self) -> str:
+        """Moves with every write, also by somebody whose clock stands still."""
+        return str(self.metadata.get("resourceVersion", ""))
+
+    @property
     def duration_s(self) -> float:
         """How long it is good for after it was seen to change; 0 when it does not say."""
         seconds = self.spec.get("leaseDurationSeconds")

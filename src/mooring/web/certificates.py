@@ -14,13 +14,18 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mooring.errors import ConfigError
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 PAIR_NAME = "kube-scheduler"  # of the files kept in --cert-dir
 VALID_FOR = datetime.timedelta(days=365)
 CLOCKS_DIFFER = datetime.timedelta(hours=1)  # at most, between here and whoever connects
 LOOK_EVERY_S = 60.0
+LONGEST_COMMON_NAME = 64
 
 
 class ServerTls:
@@ -118,7 +123,7 @@ def self_signed(names: Sequence[str]) -> tuple[bytes, bytes]:
     from cryptography.hazmat.primitives.asymmetric import ec
 
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, names[0])])
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, names[0][:LONGEST_COMMON_NAME])])
     begins = datetime.datetime.now(datetime.UTC) - CLOCKS_DIFFER
     certificate = (
         x509.CertificateBuilder()
@@ -137,7 +142,7 @@ def self_signed(names: Sequence[str]) -> tuple[bytes, bytes]:
     return certificate.public_bytes(pem), private
 
 
-def _general_name(name: str):  # type: ignore[no-untyped-def]
+def _general_name(name: str) -> x509.GeneralName:
     from cryptography import x509
 
     try:

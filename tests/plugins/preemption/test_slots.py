@@ -18,7 +18,9 @@ from plugins.preemption.arena import sized, small_node
 KEYS = ("app",)
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(("take", "take", "give back", "evict", "relabel", "drop node")),
+        st.sampled_from(
+            ("take", "take", "give back", "evict", "relabel", "drop node", "promise", "note", "fill", "keys")
+        ),
         st.integers(0, 2),
         st.integers(0, 3),
         st.integers(0, 3),
@@ -30,22 +32,24 @@ STEPS = st.lists(
 def shown(slots: PodSlots, cluster: Cluster) -> list[Any]:
     """Everything the arrays say, in words."""
     rows = np.arange(cluster.nodes.high)
-    seen = slots.gather(rows, KEYS)
-    amounts = slots.amounts("cpu")
+    slots.follow(KEYS)
+    seen = slots.gather(rows)
+    kinds = slots.kinds
+    priority, amounts = kinds.priority, kinds.amounts("cpu")
     said = []
     for row in rows.tolist():
         for slot in range(len(slots.placed(row))):
-            labels = slots.label_sets[seen.labels[slot, row]]
+            kind = seen.kind[slot, row]
             said.append(
                 (
                     row,
-                    int(seen.priority[slot, row]),
+                    int(priority[kind]),
                     int(seen.start_us[slot, row]),
-                    int(amounts[seen.charge[slot, row]]),
-                    labels.labels.get("app"),
+                    int(amounts[kind]),
+                    kinds.all[kind].labels.get("app"),
                 )
             )
-        assert (seen.priority[len(slots.placed(row)) :, row] > 2**32).all()
+        assert not seen.kind[len(slots.placed(row)) :, row].any()
     return said
 
 
@@ -69,8 +73,19 @@ def test_the_arrays_follow_every_change(steps: list[tuple[str, int, int, int]]) 
     cluster = Cluster()
     slots = PodSlots(cluster.nodes, cluster.pods)
     for number, (what, node, priority, size) in enumerate(steps):
-        _do(cluster, number, what, f"n{node}", priority, size)
-        assert shown(slots, cluster) == expected(slots, cluster)
+        if what == "note":
+            for placed in cluster.pods.by_uid.values():
+                slots.kinds.note(placed)
+        elif what == "fill":
+            slots.follow(KEYS)
+            slots.fill_some(1)
+        elif what == "keys":  # budgets look at other labels for a while
+            slots.follow(("app", "tier"))
+        else:
+            _do(cluster, number, what, f"n{node}", priority, size)
+            if size:  # otherwise they fall behind
+                assert shown(slots, cluster) == expected(slots, cluster)
+    assert shown(slots, cluster) == expected(slots, cluster)
 
 
 def _do(cluster: Cluster, number: int, what: str, node: str, priority: int, size: int) -> None:
@@ -81,6 +96,8 @@ def _do(cluster: Cluster, number: int, what: str, node: str, priority: int, size
         if what == "take":
             made = sized(f"p{number}", size, priority, start=size, labels={"app": str(priority)})
             statement.take(made.on_node(node), node, bound=True)
+        elif what == "promise":
+            statement.pipeline(sized(f"p{number}", size, priority), node)
         elif what == "drop node":
             statement.drop_node(node)
         elif pods:
@@ -96,6 +113,21 @@ def _do(cluster: Cluster, number: int, what: str, node: str, priority: int, size
 def _relabelled(pod: Pod) -> Pod:
     meta = msgspec.structs.replace(pod.metadata, labels={"app": "new", "more": "x"})
     return msgspec.structs.replace(pod, metadata=meta)
+
+
+def test_filling_ahead_ends() -> None:
+    cluster = Cluster()
+    slots = PodSlots(cluster.nodes, cluster.pods)
+    with cluster.statement() as statement:
+        for number in range(5):
+            statement.put_node(small_node(f"n{number}"))
+            statement.take(sized(f"p{number}", 1, 0), f"n{number}")
+    slots.follow(KEYS)
+    assert [slots.fill_some(2) for _ in range(4)] == [True, True, False, False]
+    with cluster.statement() as statement:
+        statement.give_back("p3")
+    slots.follow(KEYS)
+    assert not slots.fill_some(2)
 
 
 def test_pods_that_have_not_started_come_last() -> None:

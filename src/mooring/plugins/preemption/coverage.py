@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mooring.cluster.columns import Bools, Rows
 from mooring.plugins.preemption.budgets import Budget
@@ -25,7 +26,7 @@ class Coverage:
         """The pods (slots x rows) whose eviction, after that of the more important ones among `lower`,
         disrupts more than some budget allows; None when there are none."""
         beyond: Bools | None = None
-        counts = np.int8 if len(kind) < 128 else np.int32
+        counts: type[np.int8] | type[np.int32] = np.int8 if len(kind) < 128 else np.int32
         for number, budget in enumerate(self.budgets):
             if budget.allowed >= len(kind):
                 continue
@@ -33,7 +34,7 @@ class Coverage:
             covered &= lower
             if budget.disrupted:
                 self._spare(covered, budget, rows)
-            order = np.cumsum(covered, axis=0, dtype=counts)
+            order: NDArray[np.signedinteger] = np.cumsum(covered, axis=0, dtype=counts)
             if not len(order) or order[-1].max(initial=0) <= budget.allowed:
                 continue
             found = order > budget.allowed

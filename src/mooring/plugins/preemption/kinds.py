@@ -43,7 +43,9 @@ class Kinds:
         self._base = 0  # pods carry numbers from here on; smaller ones are of an earlier generation
         self._keys: tuple[str, ...] = ()  # labels budgets look at
         self.all = [NOBODY]
-        self._forget()
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self._priority: Ints = NO_AMOUNTS
+        self._amounts: dict[int, Ints] = {}
 
     def look_at(self, keys: tuple[str, ...]) -> None:
         """Pods are told apart by the values of these labels."""
@@ -98,10 +100,10 @@ class Kinds:
     def _forget(self) -> None:
         self.generation += 1
         self._base += len(self.all)
-        self._numbers: dict[tuple[object, ...], int] = {}
+        self._numbers = {}
         self.all = [NOBODY]
-        self._priority: Ints = NO_AMOUNTS
-        self._amounts: dict[int, Ints] = {}
+        self._priority = NO_AMOUNTS
+        self._amounts = {}
 
 
 def _extended(known: Ints, more: Iterable[int]) -> Ints:

@@ -22,9 +22,10 @@ from mooring.plugins.preemption.budgets import KIND, Budgets
 from mooring.plugins.preemption.choice import Candidate, cost_of, in_order
 from mooring.plugins.preemption.coverage import Coverage
 from mooring.plugins.preemption.dry_run import DryRun
+from mooring.plugins.preemption.prospects import KnownProspects
 from mooring.plugins.preemption.search import NOT_HELPFUL, Search
 from mooring.plugins.preemption.slots import PodSlots
-from mooring.plugins.preemption.sweep import Ahead
+from mooring.plugins.preemption.sweep import Ahead, Need
 
 PREFIX = "preemption: {}"
 NEVER = "not eligible due to preemptionPolicy=Never."
@@ -50,8 +51,11 @@ class DefaultPreemption(Plugin):
 
     @cached_property
     def _slots(self) -> PodSlots:
-        view = self.handle.cluster
-        return PodSlots(view._nodes, view._pods)
+        return self.handle.cluster.shared(PodSlots)
+
+    @cached_property
+    def _prospects(self) -> KnownProspects:
+        return KnownProspects(self._slots)
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
         """Holds a pod back as long as its victims have not begun to terminate."""
@@ -103,17 +107,22 @@ class DefaultPreemption(Plugin):
 
     def _search(self, cycle: Cycle, pod: Pod, statuses: Statuses) -> Search:
         coverage = self._covered()
+        self._slots.follow(coverage.keys)
         dry_run = DryRun(self.handle, cycle, pod, coverage.budgets)
-        search = Search(self._slots, pod, dry_run, coverage, self._ahead(pod), statuses)
-        search.candidates = [] if self.handle.preemption_is_judged(pod) else None
-        rows = np.array(statuses.resolvable_rows(), np.intp)
+        search = Search(self._slots, dry_run, statuses, keep_all=self.handle.preemption_is_judged(pod))
+        rows = statuses.resolvable_rows()
         if not len(rows):
             return search
+        rows = np.roll(rows, -self.handle.random.randrange(len(rows)))
         demand = self.handle.demand(cycle, pod)
         wanted = self.args.wanted(len(rows))
         if demand is None or not demand.alone:
             wanted = min(wanted, max(MOST_ASKED, self.args.min_candidate_nodes_absolute))
-        search.run(np.roll(rows, -self.handle.random.randrange(len(rows))), wanted, demand)
+        if demand is None:
+            search.ask(rows, wanted)
+        else:
+            prospects = self._prospects.of(Need(pod.priority, demand.amounts), coverage)
+            search.sweep(rows, wanted, demand, prospects, self._ahead(pod))
         return search
 
     def _covered(self) -> Coverage:

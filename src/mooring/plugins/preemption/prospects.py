@@ -35,6 +35,7 @@ class Prospects:
         self._generation = -1
         self._known: Bools = np.zeros(0, np.bool_)
         self._victims: NDArray[np.uint8] = np.zeros((0, 0), np.uint8)  # a bit for each slot
+        self._ahead: list[int] = []  # rows that are not to be kept
 
     def look_at(self, rows: Rows, ahead: Ahead) -> None:
         """Works out what is not known of these rows. Rows that others are to come to first are not kept."""
@@ -91,7 +92,7 @@ class Prospects:
             self._known[self._ahead] = False
 
     def _make(self, capacity: int) -> None:
-        self._ahead: list[int] = []
+        self._ahead = []
         self._known = np.zeros(capacity, np.bool_)
         self._victims = np.zeros((0, capacity), np.uint8)
         self.has_victims: Bools = np.zeros(capacity, np.bool_)

@@ -10,12 +10,11 @@ from mooring.cluster.columns import Bools, Rows
 from mooring.framework.answers import Statuses
 from mooring.framework.status import Code
 from mooring.framework.trial import Demand
-from mooring.model.objects import Pod
 from mooring.plugins.preemption.choice import Candidate, better
-from mooring.plugins.preemption.coverage import Coverage
 from mooring.plugins.preemption.dry_run import ALL_STAY, NO_VICTIMS_REASON, DryRun
+from mooring.plugins.preemption.prospects import Prospects
 from mooring.plugins.preemption.slots import PodSlots
-from mooring.plugins.preemption.sweep import Ahead, Outcome, Sweep
+from mooring.plugins.preemption.sweep import Ahead
 
 FEWEST_AT_ONCE = 128  # nodes; fewer cost as much
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
@@ -25,61 +24,59 @@ class Search:
     """One search. `reasons` says why nodes are no candidates, `errors` what went wrong on the way."""
 
     def __init__(
-        self,
-        slots: PodSlots,
-        pod: Pod,
-        dry_run: DryRun,
-        coverage: Coverage,
-        ahead: Ahead,
-        statuses: Statuses,
+        self, slots: PodSlots, dry_run: DryRun, statuses: Statuses, *, keep_all: bool = False
     ) -> None:
         self._slots = slots
-        self._pod = pod
         self._dry_run = dry_run
-        self._coverage = coverage
-        self._ahead = ahead
         self._statuses = statuses
+        self._keep_all = keep_all
         self._wanted = 0
         self._found = 0
         self._without_violation = False
         self.examined = 0
         self.best: Candidate | None = None
-        self.candidates: list[Candidate] | None = None  # all of them, when asked for
+        self.candidates: list[Candidate] = []  # all of them, if they are to be kept
         self.reasons: Counter[str] = Counter()
         self.errors: list[str] = []
 
-    def run(self, rows: Rows, wanted: int, demand: Demand | None) -> Candidate | None:
-        """The best of at least so many candidates, if there are as many."""
+    def ask(self, rows: Rows, wanted: int) -> None:
+        """The best of at least so many candidates, if there are as many. Filters are asked about each row."""
+        self._wanted = wanted
+        self.examined += len(rows)
+        self._ask(rows)
+
+    def sweep(self, rows: Rows, wanted: int, demand: Demand, prospects: Prospects, ahead: Ahead) -> None:
+        """The same, when what must be free is known. A part of the rows at a time."""
         self._wanted = wanted
         step = max(wanted, FEWEST_AT_ONCE)
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
             self.examined += len(part)
-            if demand is None:
-                self._ask(part)
-            else:
-                self._sweep(part, demand)
+            prospects.look_at(part, ahead)
+            self._sweep(part, demand, prospects)
             if self._enough:
-                break
-        return self.best
+                return
 
     @property
     def _enough(self) -> bool:
         return self._without_violation and self._found >= self._wanted
 
-    def _sweep(self, rows: Rows, demand: Demand) -> None:
+    def _sweep(self, rows: Rows, demand: Demand, prospects: Prospects) -> None:
         """Sorts out where too much is missing; the rest is decided here, or by asking the filters."""
-        sweep = Sweep(self._slots, rows, self._pod, demand.amounts, self._ahead, self._coverage)
-        self.reasons[NO_VICTIMS_REASON] += int((~sweep.has_victims).sum())
+        has_victims = prospects.has_victims[rows]
+        self.reasons[NO_VICTIMS_REASON] += len(rows) - int(has_victims.sum())
         is_open = demand.open[rows]
-        left = sweep.has_victims & ~self._fixed(sweep.has_victims & ~is_open, rows, demand)
-        self.reasons += sweep.reasons(left & ~sweep.fits)
-        left &= sweep.fits
+        left = has_victims & ~self._fixed(has_victims & ~is_open, rows, demand)
+        short = left & (prospects.short[rows] != 0)
+        if short.any():
+            self.reasons += prospects.reasons(rows[short])
+            left &= ~short
         if not demand.alone:
             self._ask(rows[left])
             return
         self._ask(rows[left & ~is_open])
-        self._decide(sweep, left & is_open)
+        if not self._enough:
+            self._decide(rows[left & is_open], prospects)
 
     def _fixed(self, closed: Bools, rows: Rows, demand: Demand) -> Bools:
         """Rows rejected by a filter that looks at node objects alone: it would say the same again."""
@@ -91,39 +88,28 @@ class Search:
                 fixed[index] = True
         return fixed
 
-    def _decide(self, sweep: Sweep, among: Bools) -> None:
-        if not among.any():
+    def _decide(self, rows: Rows, prospects: Prospects) -> None:
+        count = prospects.count[rows]
+        if not count.all():
+            for row in rows[count == 0].tolist():
+                self.errors.append(ALL_STAY.format(self._name(row)))
+            rows = rows[count > 0]
+        rows = self._cut(rows, prospects.violations[rows] == 0)
+        if not len(rows):
             return
-        outcome = sweep.reprieve(among)
-        for index in np.flatnonzero(among & (outcome.count == 0)).tolist():
-            self.errors.append(ALL_STAY.format(self._name(int(sweep.rows[index]))))
-        among = among & (outcome.count > 0)
-        if not among.any():
-            return
-        among = self._cut(among, among & (outcome.violations == 0))
-        self._found += int(among.sum())
-        self._without_violation |= bool((among & (outcome.violations == 0)).any())
-        if self.candidates is not None:
-            self.candidates += [self._candidate(sweep, outcome, i) for i in np.flatnonzero(among).tolist()]
-        self.best = better(self.best, self._candidate(sweep, outcome, outcome.best(among)))
+        if self._keep_all:
+            self.candidates += map(prospects.candidate, rows.tolist())
+        self.best = better(self.best, prospects.candidate(prospects.best(rows)))
 
-    def _candidate(self, sweep: Sweep, outcome: Outcome, index: int) -> Candidate:
-        row = int(sweep.rows[index])
-        placed = self._slots.placed(row)
-        victims = tuple(placed[slot] for slot in np.flatnonzero(outcome.victims[:, index]).tolist())
-        return Candidate(row, victims, int(outcome.violations[index]))
-
-    def _cut(self, among: Bools, clean: Bools) -> Bools:
+    def _cut(self, rows: Rows, clean: Bools) -> Rows:
         """Leaves out candidates that come after enough of them are known."""
-        known = self._found + np.cumsum(among)
-        enough = known >= self._wanted
+        enough = max(self._wanted - self._found, 1)
         if not self._without_violation:
-            enough &= np.cumsum(clean) > 0
-        if not enough.any():
-            return among
-        cut = among.copy()
-        cut[int(enough.argmax()) + 1 :] = False
-        return cut
+            enough = max(enough, int(clean.argmax()) + 1) if clean.any() else len(rows)
+        rows, clean = rows[:enough], clean[:enough]
+        self._found += len(rows)
+        self._without_violation |= bool(clean.any())
+        return rows
 
     def _ask(self, rows: Rows) -> None:
         for row in rows.tolist():
@@ -132,7 +118,7 @@ class Search:
                 self._found += 1
                 self._without_violation |= not answer.violations
                 self.best = better(self.best, answer)
-                if self.candidates is not None:
+                if self._keep_all:
                     self.candidates.append(answer)
                 if self._enough:
                     return

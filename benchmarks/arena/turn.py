@@ -1,0 +1,165 @@
+"""One turn: one scheduler, one workload, from the moment it may begin until it is at rest again.
+
+The scheduler is started while somebody else holds its lease, so that it has read the cluster and all the
+pods, and waits. Then the lease is given up. What is counted begins there: no start-up, no pods arriving.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from e2e.control_plane import ControlPlane
+from e2e.process import LOOPBACK
+from e2e.scheduler import Scheduler
+from e2e.waiting import wait_for
+
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
+LEASE = "arena"
+NAMESPACE = "arena"
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+EVENTS = f"/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+REST_S = 2.0  # without any work to speak of, a scheduler is at rest
+IDLE_CPU_S = 0.05
+PATIENCE_S = 300.0
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """What one turn took."""
+
+    scheduler: str
+    workload: str
+    pods: int
+    first_bind_s: float  # since the lease was given up
+    last_bind_s: float
+    pods_per_s: float
+    cpu_ms_per_pod: float
+    rss_mb: float
+
+
+class Turn:
+    """Runs one scheduler on one workload."""
+
+    def __init__(self, plane: ControlPlane, scheduler: Scheduler, workload: str) -> None:
+        self._plane = plane
+        self._scheduler = scheduler
+        self._workload = workload
+
+    def run(self, pods: Iterable[dict[str, Any]]) -> Figures:
+        wanted = list(pods)
+        hold_lease(self._plane)
+        with self._scheduler:
+            self._plane.api.create_all(PODS, wanted)
+            self._rest()
+            with BoundPods(self._plane, len(wanted)) as bound:
+                cpu = self._cpu_s()
+                released = time.monotonic()
+                give_up_lease(self._plane)
+                wait_for(bound.all_there, within=PATIENCE_S, every=0.05, saying="all pods to be bound")
+            self._rest()
+            cpu = self._cpu_s() - cpu
+            rss = self._rss_mb()
+        first, last = bound.moments[0] - released, bound.moments[-1] - released
+        return Figures(
+            scheduler=self._scheduler.name,
+            workload=self._workload,
+            pods=len(wanted),
+            first_bind_s=first,
+            last_bind_s=last,
+            pods_per_s=(len(wanted) - 1) / (last - first),
+            cpu_ms_per_pod=1000 * cpu / len(wanted),
+            rss_mb=rss,
+        )
+
+    def _rest(self) -> None:
+        """Until it has nothing to do any more: every pod read, every Event written."""
+        since, spent = time.monotonic(), self._cpu_s()
+
+        def rested() -> bool:
+            nonlocal since, spent
+            now = self._cpu_s()
+            if now - spent > IDLE_CPU_S:
+                since, spent = time.monotonic(), now
+            return time.monotonic() - since > REST_S
+
+        wait_for(rested, within=PATIENCE_S, every=0.1, saying=f"{self._scheduler.name} to rest")
+
+    def _cpu_s(self) -> float:
+        """CPU time of the process, in user mode and in the kernel, from the system's own count."""
+        with open(f"/proc/{self._scheduler.pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
+
+    def _rss_mb(self) -> float:
+        with open(f"/proc/{self._scheduler.pid}/status") as file:
+            (line,) = (line for line in file if line.startswith("VmRSS"))
+        return int(line.split()[1]) / 1024
+
+
+class BoundPods:
+    """Notes when each pod is bound, as the API server tells it, without reading what it tells."""
+
+    def __init__(self, plane: ControlPlane, count: int) -> None:
+        self.moments: list[float] = []
+        self._plane = plane
+        self._count = count
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._listening = threading.Event()
+
+    def __enter__(self) -> BoundPods:
+        self._thread.start()
+        self._listening.wait()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join(timeout=5)
+
+    def all_there(self) -> bool:
+        return len(self.moments) >= self._count
+
+    def _listen(self) -> None:
+        version = self._plane.api.get(PODS, limit="1")["metadata"]["resourceVersion"]
+        connection = http.client.HTTPSConnection(
+            LOOPBACK, self._plane.ports["api"], timeout=PATIENCE_S, context=self._plane.api.tls
+        )
+        query = f"watch=true&fieldSelector=spec.nodeName%21%3D&resourceVersion={version}"
+        connection.request("GET", f"{PODS}?{query}", headers={"Accept": "application/json"})
+        answer = connection.getresponse()
+        self._listening.set()
+        while len(self.moments) < self._count:
+            line = answer.readline()
+            if line.startswith(b'{"type":"ADDED"'):  # to those that have a node
+                self.moments.append(time.monotonic())
+        connection.close()
+
+
+def hold_lease(plane: ControlPlane) -> None:
+    """Takes the schedulers' lease for an hour."""
+    now = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
+    spec = {
+        "holderIdentity": "arena",
+        "leaseDurationSeconds": 3600,
+        "acquireTime": now,
+        "renewTime": now,
+    }
+    plane.api.delete(f"{LEASES}/{LEASE}")
+    plane.api.create(LEASES, {"metadata": {"name": LEASE}, "spec": spec})
+
+
+def give_up_lease(plane: ControlPlane) -> None:
+    plane.api.patch(f"{LEASES}/{LEASE}", {"spec": {"holderIdentity": "", "leaseDurationSeconds": 1}})
+
+
+def clear(plane: ControlPlane) -> None:
+    """No pods and no Events are left of the turn before."""
+    now = json.dumps({"gracePeriodSeconds": 0}).encode()
+    for path in (PODS, EVENTS):
+        plane.api.answer("DELETE", path, now, "application/json")
+    wait_for(lambda: not plane.api.get(PODS, limit="1")["items"], within=PATIENCE_S, saying="pods to be gone")

@@ -1,0 +1,94 @@
+"""A transport that answers from a script, without any network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from mooring.errors import ApiError
+from mooring.kube.transport import Request, Response
+
+T = TypeVar("T")
+
+
+class Answer:
+    """One answer. `then` is what happens after the last byte instead of an orderly end."""
+
+    def __init__(
+        self,
+        status: int = 200,
+        body: bytes | Any = b"{}",
+        headers: Mapping[str, str] | None = None,
+        *,
+        then: Exception | None = None,
+    ) -> None:
+        self.status = status
+        self.headers: Mapping[str, str] = headers or {}
+        self._body = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self._then = then
+
+    async def read(self) -> bytes:
+        if self._then is not None:
+            raise self._then
+        return self._body
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        for line in self._body.split(b"\n"):
+            yield line
+        if self._then is not None:
+            raise self._then
+
+
+class Script:
+    """Answers one after the other; an exception is raised instead of an answer."""
+
+    def __init__(self, *answers: Answer | Exception) -> None:
+        self.asked: list[Request] = []
+        self.open = 0
+        self._answers = iter(answers)
+
+    @asynccontextmanager
+    async def send(self, request: Request) -> AsyncIterator[Response]:
+        self.asked.append(request)
+        answer = next(self._answers)
+        if isinstance(answer, Exception):
+            raise answer
+        self.open += 1
+        try:
+            yield answer
+        finally:
+            self.open -= 1
+
+
+class Sleep:
+    """Sleeps no time at all, and remembers how long it should have been."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+
+def refusal(code: int, reason: str = "", message: str = "no", **headers: str) -> Answer:
+    """What the API server says when it does not do what it is asked."""
+    body = {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message}
+    return Answer(code, body, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+def lines(events: Iterable[Any]) -> bytes:
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+async def drain(stream: AsyncIterator[T]) -> tuple[list[T], ApiError | None]:
+    """All that comes, and the error it ends with if it does."""
+    seen: list[T] = []
+    while True:
+        try:
+            seen.append(await anext(stream))
+        except StopAsyncIteration:
+            return seen, None
+        except ApiError as error:
+            return seen, error

@@ -1,0 +1,219 @@
+"""Watches: by a script, and over a real connection that is cut in every way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from kube.scripted import Answer, Script, drain, lines, refusal
+from kube.serving import connected, serving
+from mooring.errors import ApiError, Gone, TooManyRequests, Unauthorized, Unreachable
+from mooring.kube.access import Access
+from mooring.kube.client import WATCH_IDLE, Client, WatchEvent
+from mooring.kube.resources import PODS
+
+ADDED = {"type": "ADDED", "object": {"metadata": {"name": "a"}}}
+BOOKMARK = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "9"}}}
+EXPIRED = {
+    "type": "ERROR",
+    "object": {
+        "kind": "Status",
+        "code": 410,
+        "reason": "Expired",
+        "message": "too old resource version: 1 (9)",
+    },
+}
+
+
+def client(transport: Any) -> Client:
+    return Client(transport, random=lambda: 0.5)
+
+
+async def events(asking: Client, version: str = "1", **more: Any) -> list[Any]:
+    return [plain(event) async for event in asking.watch(PODS, version, **more)]
+
+
+def plain(event: WatchEvent) -> dict[str, Any]:
+    return {"type": event.type, "object": json.loads(bytes(event.object))}
+
+
+# By a script
+
+
+async def test_what_is_asked() -> None:
+    script = Script(Answer(200, b""))
+    await events(client(script), "7", query=(("labelSelector", "a=b"),))
+    (asked,) = script.asked
+    assert (asked.method, asked.path, asked.timeout, asked.idle) == ("GET", "/api/v1/pods", None, WATCH_IDLE)
+    assert asked.query == (
+        ("labelSelector", "a=b"),
+        ("watch", "true"),
+        ("allowWatchBookmarks", "true"),
+        ("resourceVersion", "7"),
+        ("timeoutSeconds", "450"),
+    )
+
+
+async def test_the_time_can_be_given() -> None:
+    script = Script(Answer(200, b""))
+    await events(client(script), timeout_seconds=60)
+    assert ("timeoutSeconds", "60") in script.asked[0].query
+
+
+async def test_events_come_as_they_are() -> None:
+    script = Script(Answer(200, lines([ADDED, BOOKMARK])))
+    assert await events(client(script)) == [ADDED, BOOKMARK]
+
+
+async def test_an_error_event_is_raised_after_what_came_before() -> None:
+    script = Script(Answer(200, lines([ADDED, EXPIRED, ADDED])))
+    seen, error = await drain(client(script).watch(PODS, "1"))
+    assert [event.type for event in seen] == ["ADDED"]
+    assert type(error) is Gone
+    assert str(error) == "too old resource version: 1 (9)"
+    assert script.open == 0
+
+
+async def test_an_error_event_of_another_kind() -> None:
+    said = {"kind": "Status", "code": 500, "reason": "InternalError", "message": "etcd event received"}
+    script = Script(Answer(200, lines([{"type": "ERROR", "object": said}])))
+    with pytest.raises(ApiError, match="etcd event received"):
+        await events(client(script))
+
+
+@pytest.mark.parametrize("text", [b'{"type":"ADDED","obj', b"<html>", b'{"type":"ADDED"}', b"[]"])
+async def test_a_line_that_cannot_be_read(text: bytes) -> None:
+    with pytest.raises(Unreachable, match="cut short"):
+        await events(client(Script(Answer(200, text))))
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (refusal(401, "Unauthorized"), Unauthorized),
+        (refusal(410, "Expired"), Gone),
+        (refusal(429, "TooManyRequests", Retry_After="1"), TooManyRequests),
+        (Unreachable(0, "refused", sent=False), Unreachable),
+    ],
+)
+async def test_a_watch_that_is_refused_is_for_the_caller_to_try_again(
+    answer: Any, kind: type[ApiError]
+) -> None:
+    script = Script(answer)
+    with pytest.raises(kind):
+        await events(client(script))
+    assert len(script.asked) == 1
+
+
+async def test_whoever_stops_early_gives_the_connection_back() -> None:
+    script = Script(Answer(200, lines([ADDED, ADDED])))
+    watch = client(script).watch(PODS, "1")
+    assert (await anext(watch)).type == "ADDED"
+    await watch.aclose()  # type: ignore[attr-defined]
+    assert script.open == 0
+
+
+# Over a connection
+
+Streaming = Callable[[web.StreamResponse, web.Request], Awaitable[None]]
+
+
+async def watched(stream: Streaming) -> tuple[list[Any], Exception | None]:
+    """The events of a watch that a server answers in its own way, and how it ended."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await stream(response, request)
+        return response
+
+    async with serving(answer) as server, connected(Access(server=server.url)) as transport:
+        seen, error = await drain(client(transport).watch(PODS, "1"))
+    return [plain(event) for event in seen], error
+
+
+async def test_an_orderly_end() -> None:
+    async def stream(response: web.StreamResponse, _request: web.Request) -> None:
+        await response.write(lines([ADDED, BOOKMARK]))
+
+    assert await watched(stream) == ([ADDED, BOOKMARK], None)
+
+
+async def test_events_are_put_together_however_they_are_cut() -> None:
+    async def stream(response: web.StreamResponse, _request: web.Request) -> None:
+        for byte in lines([ADDED, BOOKMARK, ADDED]):
+            await response.write(bytes([byte]))
+
+    assert await watched(stream) == ([ADDED, BOOKMARK, ADDED], None)
+
+
+async def test_a_very_long_line() -> None:
+    big = {"type": "MODIFIED", "object": {"data": "x" * 3_000_000}}
+
+    async def stream(response: web.StreamResponse, _request: web.Request) -> None:
+        await response.write(lines([ADDED, big, BOOKMARK]))
+
+    assert await watched(stream) == ([ADDED, big, BOOKMARK], None)
+
+
+async def test_the_last_line_may_lack_its_end() -> None:
+    async def stream(response: web.StreamResponse, _request: web.Request) -> None:
+        await response.write(lines([ADDED, BOOKMARK])[:-1])
+
+    assert await watched(stream) == ([ADDED, BOOKMARK], None)
+
+
+async def test_an_end_in_the_middle_of_a_line() -> None:
+    async def stream(response: web.StreamResponse, _request: web.Request) -> None:
+        await response.write(lines([ADDED, BOOKMARK])[:-10])
+
+    seen, error = await watched(stream)
+    assert seen == [ADDED]
+    assert isinstance(error, Unreachable)
+
+
+async def test_a_reset_connection() -> None:
+    async def stream(response: web.StreamResponse, request: web.Request) -> None:
+        await response.write(lines([ADDED]))
+        assert request.transport is not None
+        await asyncio.sleep(0)
+        request.transport.abort()
+
+    seen, error = await watched(stream)
+    assert seen in ([], [ADDED])
+    assert isinstance(error, Unreachable)
+
+
+async def test_silence_is_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mooring.kube.client.WATCH_IDLE", 0.01)
+
+    async def stream(response: web.StreamResponse, _request: web.Request) -> None:
+        await response.write(lines([ADDED]))
+        await asyncio.Event().wait()
+
+    _, error = await watched(stream)
+    assert isinstance(error, Unreachable)
+
+
+async def test_events_are_seen_as_soon_as_they_are_there() -> None:
+    """Not only when the watch ends, or a buffer is full."""
+    is_seen = asyncio.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(lines([ADDED]))
+        await is_seen.wait()
+        await response.write(lines([BOOKMARK]))
+        return response
+
+    async with serving(answer) as server, connected(Access(server=server.url)) as transport:
+        watch = client(transport).watch(PODS, "1")
+        assert (await anext(watch)).type == "ADDED"
+        is_seen.set()
+        assert [event.type async for event in watch] == ["BOOKMARK"]
