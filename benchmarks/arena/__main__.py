@@ -20,13 +20,12 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))  # the control plane of the end-to-end tests
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from benchmarks.arena.turn import LEASE, NAMESPACE, Figures, Turn, clear
+from benchmarks.arena.workloads import WORKLOADS, nodes
 from e2e import binaries
 from e2e.control_plane import ControlPlane
 from e2e.process import LOOPBACK, free_ports
 from e2e.scheduler import Scheduler
-
-from benchmarks.arena.turn import LEASE, NAMESPACE, Figures, Turn, clear
-from benchmarks.arena.workloads import WORKLOADS, nodes
 
 QPS = 5000
 NEEDED = ("etcd", "kube-apiserver", "kube-scheduler", "kubectl")
@@ -36,7 +35,7 @@ TARGET_SPEED, TARGET_CPU = 2.0, 0.2
 
 
 def make_scheduler(plane: ControlPlane, name: str) -> Scheduler:
-    """Both with the same configuration, and all rights: neither waits for a long role to be looked through."""
+    """Both with the same configuration and all rights."""
     (port,) = free_ports(1)
     configuration = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",

@@ -12,9 +12,11 @@ import os
 import threading
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import msgspec
+
 from e2e.control_plane import ControlPlane
 from e2e.process import LOOPBACK
 from e2e.scheduler import Scheduler
@@ -28,7 +30,7 @@ EVENTS = f"/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 REST_S = 2.0  # without any work to speak of, a scheduler is at rest
 IDLE_CPU_S = 0.05
-PATIENCE_S = 300.0
+PATIENCE_S = 120.0
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -93,14 +95,12 @@ class Turn:
 
     def _cpu_s(self) -> float:
         """CPU time of the process, in user mode and in the kernel, from the system's own count."""
-        with open(f"/proc/{self._scheduler.pid}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
+        fields = Path(f"/proc/{self._scheduler.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
 
     def _rss_mb(self) -> float:
-        with open(f"/proc/{self._scheduler.pid}/status") as file:
-            (line,) = (line for line in file if line.startswith("VmRSS"))
-        return int(line.split()[1]) / 1024
+        lines = Path(f"/proc/{self._scheduler.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
 class BoundPods:
@@ -125,19 +125,21 @@ class BoundPods:
         return len(self.moments) >= self._count
 
     def _listen(self) -> None:
-        version = self._plane.api.get(PODS, limit="1")["metadata"]["resourceVersion"]
-        connection = http.client.HTTPSConnection(
-            LOOPBACK, self._plane.ports["api"], timeout=PATIENCE_S, context=self._plane.api.tls
-        )
-        query = f"watch=true&fieldSelector=spec.nodeName%21%3D&resourceVersion={version}"
-        connection.request("GET", f"{PODS}?{query}", headers={"Accept": "application/json"})
-        answer = connection.getresponse()
-        self._listening.set()
-        while len(self.moments) < self._count:
-            line = answer.readline()
-            if line.startswith(b'{"type":"ADDED"'):  # to those that have a node
-                self.moments.append(time.monotonic())
-        connection.close()
+        """The server cuts a watch off whose reader falls behind: it goes on where it was."""
+        version: str = self._plane.api.get(PODS, limit="1")["metadata"]["resourceVersion"]
+        while not self.all_there():
+            connection = http.client.HTTPSConnection(
+                LOOPBACK, self._plane.ports["api"], timeout=PATIENCE_S, context=self._plane.api.tls
+            )
+            query = f"watch=true&fieldSelector=spec.nodeName%21%3D&resourceVersion={version}"
+            connection.request("GET", f"{PODS}?{query}", headers={"Accept": "application/json"})
+            answer = connection.getresponse()
+            self._listening.set()
+            while not self.all_there() and (line := answer.readline()):
+                if line.startswith(b'{"type":"ADDED"'):  # to those that have a node
+                    self.moments.append(time.monotonic())
+                version = line.split(b'"resourceVersion":"', 1)[1].split(b'"', 1)[0].decode()
+            connection.close()
 
 
 def hold_lease(plane: ControlPlane) -> None:

@@ -1,4 +1,4 @@
-"""A small API server for storage objects, the controllers behind it, and the binding cycles that wait for both."""
+"""A small API server for storage objects, its controllers, and the binding cycles that wait for both."""
 
 from __future__ import annotations
 

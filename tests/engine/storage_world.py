@@ -1,91 +1,24 @@
-"""A world with storage, priorities and budgets, played against the engine step by step.
-
-It knows what the API server would say, kept apart from what the engine says, and holds every decision
-against the slow and obvious scheduler: the feasible nodes with their totals, the message, the victims,
-the nominations, and the volumes a pod takes with it.
-"""
+"""A world with storage, priorities and budgets: what can happen in it, step by step."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import msgspec
 
 from engine import storage_things as things
-from engine.stage import BUILT_IN, Stage
-from engine.storage_server import Binding, Server
-from engine.storage_things import CLAIMS, NAMES, PV, PVC, Kind, Made
-from mooring.engine.decisions import Bind, Decision, Evict, Nominate, Wait
-from mooring.engine.events import BindFailed, Bound, EvictFailed, ObjectChanged, ObjectDeleted
-from mooring.engine.fit_error import FitError
-from mooring.engine.placing import Choice as Place
-from mooring.engine.queued import Where
-from mooring.model.objects import Node, Object, Pod, PodCondition
-from mooring.plugins.preemption import DefaultPreemption
-from mooring.plugins.topology.interpod import InterPodAffinity
-from mooring.plugins.topology.spread import PodTopologySpread
-from mooring.plugins.volumes import NodeVolumeLimits, VolumeBinding, VolumeRestrictions, VolumeZone
-from oracle import Outcome, Question
-from oracle_preemption import Plan, Rescue, rescue
-from oracle_volumes import Assumed, Choice, choose, claims_of, owner_of, selected_node
+from engine.storage_judge import JudgedWorld
+from engine.storage_server import Binding
+from engine.storage_things import CLAIMS, NAMES, PV, PVC, Made
+from mooring.engine.decisions import Wait
+from mooring.engine.events import BindFailed, Bound, EvictFailed
+from mooring.model.objects import Object, Pod, PodCondition
+from oracle_volumes import claims_of
 
-MORE = (
-    PodTopologySpread,
-    InterPodAffinity,
-    VolumeRestrictions,
-    NodeVolumeLimits,
-    VolumeBinding,
-    VolumeZone,
-    DefaultPreemption,
-)
 EVICTED = PodCondition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler")
 ANY = 60
 
 
-class World:
+class World(JudgedWorld):
     """Steps take small numbers, so that a sequence of them can be made simpler."""
-
-    def __init__(self, kinds: list[Kind]) -> None:
-        self.kinds = kinds
-        self.stage = Stage(*MORE, base=BUILT_IN, keep_scores=True)
-        self.engine = self.stage.engine
-        placer = self.engine.placer
-        placer.kept.worth = lambda pod_class: pod_class.keeps and pod_class.shared
-        self._place = placer.place
-        placer.place = self._place_twice
-        self.server = Server(self._tell, self._pod_of)
-        self.engine.attach(self.server)
-        self.nodes: dict[str, Node] = {}
-        self.placed: dict[str, tuple[Pod, str]] = {}
-        self.waiting: dict[str, Pod] = {}
-        self.nominated: dict[str, tuple[Pod, str]] = {}
-        self.binding: list[Binding] = []
-        self.assumed: dict[tuple[str, str], Assumed] = {}
-        self.leaving: dict[str, str] = {}  # pods on their way out, and the key of the pod they make room for
-        self.made = 0
-        self.seen = {"bind": 0, "wait": 0, "preempt": 0, "volumes": 0, "give way": 0}
-
-    def _place_twice(self, pod_class: Any, cycle: Any, wanted: Pod, *more: Any) -> Place | FitError:
-        """Afresh first, then by what is kept, with the same luck; both must say the same."""
-        placer, rng = self.engine.placer, self.engine._rng
-        luck, placer.keep_evaluations = rng.getstate(), False
-        fresh = self._place(pod_class, cycle.clone(), wanted, *more)
-        placer.keep_evaluations = True
-        rng.setstate(luck)
-        kept = self._place(pod_class, cycle, wanted, *more)
-        assert type(fresh) is type(kept)
-        if isinstance(fresh, FitError):
-            assert fresh.message() == kept.message()  # type: ignore[union-attr]
-        else:
-            assert fresh.totals == kept.totals  # type: ignore[union-attr]
-        return kept
-
-    def _tell(self, found: Object, gone: bool) -> None:
-        self.engine.handle((ObjectDeleted if gone else ObjectChanged)(found), self.stage.now)
-
-    def _pod_of(self, key: str) -> Pod | None:
-        pods = (*self.waiting.values(), *(pod for pod, _ in self.placed.values()))
-        return next((pod for pod in pods if pod.key == key), None)
 
     # pods
 
@@ -212,6 +145,8 @@ class World:
         new = things.make_node(*fields)
         self.nodes[new.name] = new
         self.stage.change(new)
+        if ("CSINode", new.name) not in self.server.objects:  # a node that joins tells of its drivers
+            self.server.put(things.make_csi_node(fields[0], 0, 0))
         self.schedule()
 
     def drop_node(self, name: int) -> None:
@@ -300,128 +235,6 @@ class World:
     def tick(self, seconds: int) -> None:
         self.stage.tick(self.stage.now + seconds)
         self.schedule()
-
-    # looking
-
-    def schedule(self) -> None:
-        """Every pod that is ready is decided once; pods popped early from back-off stop the round."""
-        seen: set[str] = set()
-        while (decisions := self.engine.schedule(self.stage.now)) is not None:
-            if not decisions:
-                continue
-            uid = decisions[-1].pod.uid  # type: ignore[union-attr]
-            self._compare(decisions)
-            if uid in seen:
-                break
-            seen.add(uid)
-        self.engine.check()
-        nominator = self.engine.nominator
-        assert {uid: name for uid, (_, name) in self.nominated.items()} == dict(nominator._node_of)
-
-    def question(self, pod: Pod) -> Question:
-        nominated = list(self.nominated.values())
-        objects = self.server.objects.values()
-        return Question(self.nodes.values(), self.placed.values(), nominated, pod, objects, self.assumed)
-
-    def _compare(self, decisions: list[Decision]) -> None:
-        last = decisions[-1]
-        assert isinstance(last, Bind | Wait)
-        question = self.question(self.waiting[last.pod.uid])
-        right = question.outcome()
-        if isinstance(last, Bind):
-            assert decisions == [last]
-            self._compare_bind(last, question, right)
-        else:
-            self._compare_wait(last, decisions[:-1], question, right)
-
-    def _compare_bind(self, bind: Bind, question: Question, right: Outcome) -> None:
-        pod = bind.pod
-        assert self.engine.scores.pop(pod.key) == right.totals, pod
-        assert bind.node in right.best
-        scene = question.scene()
-        choice = choose(pod, self.nodes[bind.node], scene)
-        assert not choice.reason
-        self.seen["bind"] += 1
-        self.seen["volumes"] += bool(choice.bindings or choice.provisions)
-        self._assume(bind, choice, question)
-        del self.waiting[pod.uid]
-        self.nominated.pop(pod.uid, None)
-        self.placed[pod.uid] = (pod, bind.node)
-        self.binding.append(Binding(bind, choice, self.server))
-
-    def _assume(self, bind: Bind, choice: Choice, question: Question) -> None:
-        """From now on what was chosen counts as done, unless it is done already."""
-        uid, scene = bind.pod.uid, question.scene()
-        for claim, volume in choice.bindings:
-            owner = (claim.key, claim.metadata.uid)
-            if owner_of(volume, scene) != owner:
-                version = volume.metadata.resource_version
-                self.assumed[PV, volume.key] = Assumed(uid, version, owner)
-        for claim in choice.provisions:
-            if selected_node(claim, scene) != bind.node:
-                self.assumed[PVC, claim.key] = Assumed(uid, claim.metadata.resource_version, bind.node)
-
-    def _compare_wait(self, wait: Wait, more: list[Decision], question: Question, right: Outcome) -> None:
-        assert not right.totals, wait
-        self.seen["wait"] += 1
-        if not right.nodes:
-            assert (wait.message, wait.plugins, wait.nominated, more) == (right.message, (), "", [])
-            self._nominate(self.waiting[wait.pod.uid], "")
-            return
-        found = rescue(question, right, self.leaving)
-        assert wait.message == f"{right.message} {found.said}".rstrip()
-        assert set(wait.plugins) == right.plugins
-        if found.plans:
-            self._compare_preemption(wait, more, found)
-        else:
-            assert more == []
-            assert wait.nominated == found.nominated
-        if wait.nominated is not None:
-            self._nominate(self.waiting[wait.pod.uid], wait.nominated)
-
-    def _compare_preemption(self, wait: Wait, more: list[Decision], found: Rescue) -> None:
-        plan: Plan | None = next((plan for plan in found.plans if plan.node == wait.nominated), None)
-        assert plan is not None, (wait.nominated, found.plans)
-        self.seen["preempt"] += 1
-        staying = [pod for pod in plan.victims if not pod.terminating and pod.uid not in self.leaving]
-        evicted = [each for each in more if isinstance(each, Evict)]
-        assert {each.pod.uid for each in evicted} == {pod.uid for pod in staying}
-        self.leaving.update({each.pod.uid: each.by for each in evicted})
-        mine = wait.pod.priority
-        rivals = {
-            uid for uid, (pod, name) in self.nominated.items() if name == plan.node and pod.priority < mine
-        }
-        nominations = {each.pod.uid: each.node for each in more if isinstance(each, Nominate)}
-        assert nominations == dict.fromkeys(rivals, "")
-        assert len(more) == len(evicted) + len(nominations)
-        for uid in rivals:
-            self.seen["give way"] += 1
-            self._nominate(self.waiting[uid], "")
-
-    def _nominate(self, pod: Pod, name: str) -> None:
-        """The API server shows what was decided about a pod's nomination."""
-        self.nominated.pop(pod.uid, None)
-        status = msgspec.structs.replace(pod.status, nominated_node_name=name)
-        fresh = msgspec.structs.replace(pod, status=status)
-        self.waiting[pod.uid] = fresh
-        if name:
-            self.nominated[pod.uid] = (fresh, name)
-        if status != pod.status:
-            self.stage.change(fresh)
-
-    def nobody_is_forgotten(self) -> None:
-        """No pod that some node would take waits for an event that has passed already.
-
-        Pods whose node has gone count nowhere, and will be deleted: only that wakes those they were in the
-        way of.
-        """
-        if any(name not in self.nodes for _, name in self.placed.values()):
-            return
-        for pod in self.waiting.values():
-            queued = self.engine.queue.get(pod.uid)
-            assert queued is not None
-            if queued.where is Where.UNSCHEDULABLE and not queued.gating_plugin:
-                assert not self.question(pod).outcome().totals, pod
 
     def finish(self) -> None:
         """Whatever is under way ends, one more pod of every kind comes, and everything is looked at."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -49,12 +50,7 @@ STEPS: dict[str, tuple[int, tuple[int, ...]]] = {
     "give_up": (1, (ANY,)),
     "tick": (1, (400,)),
 }
-FIRST: dict[str, tuple[int, ...]] = {
-    "put_node": things.NODE,
-    "put_claim": things.CLAIM,
-    "put_volume": things.VOLUME,
-}
-MOST_STEPS = 30
+MOST_STEPS, LIVES = 30, 120
 
 Step = tuple[str, tuple[int, ...]]
 
@@ -83,32 +79,60 @@ def numbers(limits: tuple[int, ...]) -> st.SearchStrategy[tuple[int, ...]]:
     return st.tuples(*(st.integers(0, limit - 1) for limit in limits))
 
 
-def one_of(steps: dict[str, tuple[int, tuple[int, ...]]]) -> st.SearchStrategy[Step]:
-    weighed = [
-        st.tuples(st.just(name), numbers(limits))
-        for name, (often, limits) in steps.items()
-        for _ in range(often)
-    ]
-    return st.one_of(weighed)
+def some_step() -> st.SearchStrategy[Step]:
+    weighed = [[(name, limits)] * often for name, (often, limits) in STEPS.items()]
+    return st.one_of(
+        [st.tuples(st.just(name), numbers(limits)) for group in weighed for name, limits in group]
+    )
 
 
-BEGINNING = one_of(
-    {"put_node": (3, things.NODE), "put_claim": (2, things.CLAIM), "put_volume": (2, things.VOLUME)}
-)
 THEMES = [STORED, STORED, [*STORED, *PLAIN], [*PLAIN, *LOOKING], [*STORED, *PLAIN, *LOOKING]]
 KINDS = st.sampled_from(THEMES).flatmap(
     lambda theme: st.lists(st.sampled_from(theme), min_size=1, max_size=4)
 )
-WORLDS = st.tuples(
-    KINDS,
-    st.lists(BEGINNING, min_size=4, max_size=14),
-    st.lists(one_of(STEPS), min_size=8, max_size=MOST_STEPS),
-)
+WORLDS = (KINDS, st.lists(some_step(), min_size=12, max_size=MOST_STEPS))
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None, "print_blob": False}
 
 
 @settings(max_examples=300, derandomize=True, **QUIET)
-@given(WORLDS)
-def test_every_step_is_right(world: Any) -> None:
-    kinds, beginning, steps = world
-    play(kinds, beginning + steps)
+@given(*WORLDS)
+def test_every_step_is_right(kinds: Any, steps: Any) -> None:
+    play(kinds, steps)
+
+
+def long_life(seed: int) -> World:
+    """A world of many steps, all of whose accidents come from a seed."""
+    draw = random.Random(seed)
+    theme = draw.choice(THEMES)
+    kinds = [draw.choice(theme) for _ in range(draw.randint(1, 4))]
+    names = draw.choices(list(STEPS), [often for often, _ in STEPS.values()], k=2 * MOST_STEPS)
+    steps = [(name, tuple(draw.randrange(limit) for limit in STEPS[name][1])) for name in names]
+    return play(kinds, steps)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_every_step_of_a_long_life_is_right(part: int) -> None:
+    """Enough happens for every kind of decision to be among those compared."""
+    seen: Counter[str] = Counter()
+    for seed in range(part, LIVES, 4):
+        try:
+            seen.update(long_life(seed).seen)
+        except Exception as error:
+            raise AssertionError(f"long_life({seed})") from error
+    assert min(seen[what] for what in ("bind", "wait", "preempt", "volumes", "give way")) > 0, seen
+
+
+@pytest.mark.soak
+@settings(max_examples=SOAK_EXAMPLES, **QUIET)
+@given(*WORLDS)
+def test_soak_storage(kinds: Any, steps: Any) -> None:
+    play(kinds, steps)
+
+
+@pytest.mark.soak
+def test_soak_long_lives() -> None:
+    for seed in range(LIVES, LIVES + SOAK_EXAMPLES):
+        try:
+            long_life(seed)
+        except Exception as error:
+            raise AssertionError(f"long_life({seed})") from error

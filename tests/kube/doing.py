@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from kube.played_server import PlayedServer
 from mooring.engine.decisions import Bind, Decision, Evict, Wait
 from mooring.engine.engine import Engine
 from mooring.engine.events import BindFailed, Bound, Event, NodeAdded
@@ -20,7 +21,6 @@ from mooring.kube.slots import Slots
 from mooring.model.objects import Pod
 from mooring.plugins.catalogue import plans_with
 from mooring.testing import node, pod
-from kube.played_server import PlayedServer
 
 NOW_NS = 1_700_000_000_123_456_789
 

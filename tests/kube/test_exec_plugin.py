@@ -323,6 +323,14 @@ async def test_a_certificate_from_a_command_is_shown(command: Command) -> None:
             assert (await ask(transport))[0] == 200
 
 
+async def test_a_certificate_from_a_command_that_is_none(command: Command, unused_tcp_port: int) -> None:
+    command.answers({"clientCertificateData": "nonsense", "clientKeyData": "nonsense"})
+    access = Access(server=f"https://127.0.0.1:{unused_tcp_port}", user=User(exec=command.plugin()))
+    async with connected(access) as transport:
+        with pytest.raises(Unreachable, match="its certificates cannot be used"):
+            await ask(transport)
+
+
 def test_a_token_in_the_kubeconfig_goes_before_the_command(command: Command) -> None:
     user = User(token=Secret(b"own"), exec=command.plugin())
     credentials = credentials_of(user)

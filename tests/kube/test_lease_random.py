@@ -12,56 +12,67 @@ from hypothesis import strategies as st
 from kube.lease_server import Candidate, LeaseServer
 from kube.virtual_time import in_virtual_time
 
-NAMES = "abc"
+
+class Cluster:
+    """Candidates that come and go, on lines that are slow, lossy and cut now and then."""
+
+    def __init__(self, chance: random.Random, trouble: float) -> None:
+        self.server = LeaseServer()
+        self.everyone: list[Candidate] = []
+        self.chance = chance
+        self.trouble = trouble
+
+    def join(self) -> None:
+        chance, name = self.chance, f"c{len(self.everyone)}"
+        one = Candidate(self.server, name, offset=chance.uniform(-1e4, 1e4), random=chance.random)
+        one.line.there = one.line.back = lambda: chance.choice([0.0, 0.01, 0.5, chance.uniform(0, 30)])
+        one.line.loses = lambda: chance.random() < self.trouble / 4
+        self.everyone.append(one)
+
+    async def happens(self) -> None:
+        """Something or other."""
+        one = self.chance.choice(self.everyone)
+        match self.chance.randrange(4):
+            case 0:
+                one.line.is_cut = not one.line.is_cut
+            case 1:
+                await one.die()
+                one.elector._resigned = True  # a dead process believes nothing
+                self.join()
+            case 2:
+                await one.elector.release()
+            case 3 if one.task.done():
+                self.join()
+
+    def calm(self) -> None:
+        """The trouble is over, and somebody is there to lead."""
+        self.join()
+        for one in self.everyone:
+            one.line.is_cut = False
+            one.line.there = one.line.back = lambda: 0.01
+            one.line.loses = lambda: False
+
+    def leaders(self) -> list[str]:
+        found = [one.elector.identity for one in self.everyone if one.elector.leads()]
+        assert len(found) <= 1, found
+        return found
 
 
 async def live(chance: random.Random, candidates: int, trouble: float) -> None:
-    server = LeaseServer()
-    everyone: list[Candidate] = []
-
-    def join() -> None:
-        one = Candidate(server, f"c{len(everyone)}", offset=chance.uniform(-1e4, 1e4), random=chance.random)
-        one.line.there = one.line.back = lambda: chance.choice([0.0, 0.01, 0.5, chance.uniform(0, 30)])
-        one.line.loses = lambda: chance.random() < trouble / 4
-        everyone.append(one)
-
-    def leaders() -> list[str]:
-        return [one.elector.identity for one in everyone if one.elector.leads()]
-
+    cluster = Cluster(chance, trouble)
     for _ in range(candidates):
-        join()
-    led = 0
+        cluster.join()
     for _ in range(1500):
         await asyncio.sleep(0.1)
-        now = leaders()
-        assert len(now) <= 1, now
-        led += bool(now)
+        cluster.leaders()
         if chance.random() < trouble / 10:
-            one = chance.choice(everyone)
-            match chance.randrange(4):
-                case 0:
-                    one.line.is_cut = not one.line.is_cut
-                case 1:
-                    await one.die()
-                    one.elector._resigned = True  # a dead process believes nothing
-                    join()
-                case 2:
-                    await one.elector.release()
-                case 3 if one.task.done():
-                    join()
-    # The trouble is over.
-    for one in everyone:
-        one.line.is_cut = False
-        one.line.there = one.line.back = lambda: 0.01
-        one.line.loses = lambda: False
-    join()
-    everyone[-1].line.there = everyone[-1].line.back = lambda: 0.01
-    everyone[-1].line.loses = lambda: False
+            await cluster.happens()
+    cluster.calm()
     for _ in range(600):
         await asyncio.sleep(0.1)
-        assert len(leaders()) <= 1
-    assert len(leaders()) == 1
-    for one in everyone:
+        cluster.leaders()
+    assert len(cluster.leaders()) == 1
+    for one in cluster.everyone:
         await one.die()
 
 

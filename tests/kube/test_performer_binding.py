@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
+
 from kube.doing import Doing, a_pod, bound, evict, failures, wait_for
 from kube.played_server import HANGS, LOST, UNHEARD, UNSENT, refusal
 from kube.virtual_time import in_virtual_time
-
 from mooring.engine.events import BindFailed, Bound
 from mooring.framework.cycle import Cycle
 from mooring.framework.plugin import Plugin

@@ -120,13 +120,15 @@ async def test_a_name_nobody_has(asking) -> None:
 
 @BOTH
 async def test_a_server_that_never_answers(asking) -> None:
-    async def answer(_request: web.Request) -> web.Response:
-        await asyncio.Event().wait()
-        raise AssertionError
+    async def answer(request: web.Request) -> web.Response:
+        if request.path == "/slow":
+            await asyncio.Event().wait()
+        return await say_ok(request)
 
     async with serving(answer) as server, connected(Access(server=server.url)) as transport:
+        await asking(transport)  # so that there is a connection
         with pytest.raises(Unreachable) as caught:
-            await asking(transport, timeout=0.01)
+            await asking(transport, "/slow", timeout=0.01)
     assert caught.value.sent
 
 

@@ -13,7 +13,7 @@ from kube.serving import ask, ask_long, connected, pem, say_ok, server_tls, serv
 from mooring.errors import ConfigError, Unreachable
 from mooring.kube.access import Access, Secret, User
 from mooring.kube.credentials import FixedCredentials
-from mooring.kube.transport import Request
+from mooring.kube.transport import Request, Transport
 
 OK = (200, b'{"ok":true}')
 BOTH = pytest.mark.parametrize("asking", [ask, ask_long], ids=["short", "long"])
@@ -133,10 +133,24 @@ async def test_words_around_an_authority_do_no_harm(authority: trustme.CA) -> No
 
 
 @pytest.mark.parametrize("authorities", [b"nonsense", b"\xff\xfe", b"-----BEGIN CERTIFICATE-----\nAA"])
-async def test_authorities_that_are_none(authorities: bytes) -> None:
-    async with connected(Access(server="https://127.0.0.1:1", authorities=authorities)) as transport:
-        with pytest.raises(ConfigError, match="https://127.0.0.1:1: its certificates cannot be used"):
-            await ask(transport)
+def test_authorities_that_are_none(authorities: bytes) -> None:
+    with pytest.raises(ConfigError, match="https://127.0.0.1:1: its certificates cannot be used"):
+        Transport(Access(server="https://127.0.0.1:1", authorities=authorities))
+
+
+def test_a_certificate_of_ones_own_that_is_none() -> None:
+    user = User(certificate=Secret(b"nonsense"), key=Secret(b"nonsense"))
+    with pytest.raises(ConfigError, match="its certificates cannot be used"):
+        Transport(Access(server="https://127.0.0.1:1", user=user))
+
+
+@pytest.mark.parametrize("token", [b"one\r\nImpersonate-User: root", "gr\u00fc\u00df".encode()])
+def test_a_token_that_cannot_be_sent(token: bytes) -> None:
+    with pytest.raises(
+        ConfigError, match="what is to be sent as Authorization cannot stand in a header"
+    ) as caught:
+        Transport(Access(server="http://127.0.0.1:1", user=User(token=Secret(token))))
+    assert "root" not in str(caught.value)
 
 
 # Credentials that change

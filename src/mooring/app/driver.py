@@ -112,7 +112,7 @@ class Driver:
                 return False
             decisions = schedule(now)
             if decisions is None:
-                return False
+                return self.engine.catch_up()
             self._pass_on(decisions)
         return True
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from mooring.engine.engine import Engine
-from mooring.framework.plugin import Plugin
+from mooring.framework.plugin import Plugin, PluginArgs
 from mooring.model.objects import Node, Object, ObjectMeta, Pod, PodSpec
 
 SCHEDULER = "default-scheduler"
@@ -38,8 +38,10 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     first_pods: int = 1000
     pods: int = 10_000
     policies: tuple[type[Plugin], ...] = ()
+    args: dict[str, PluginArgs] = {}  # by plugin
     objects: tuple[Object, ...] = ()  # of other kinds, there from the start
     churn: Churn | None = None
+    cold: bool = False  # without warming up: the first pod is measured, and told apart
 
 
 def node(number: int, **more: Any) -> Node:

@@ -8,6 +8,7 @@ import msgspec
 
 from mooring.bench.case import ZONE, Case, node, pod, pod_spec, pods_of
 from mooring.bench.cases_affinity import AFFINITY_CASES
+from mooring.bench.cases_preemption import PREEMPTION_CASES
 from mooring.bench.cases_topology import TOPOLOGY_CASES
 from mooring.cluster.view import NodeView
 from mooring.engine.engine import Engine
@@ -16,7 +17,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.plugin import Plugin
 from mooring.framework.scope import Scope
 from mooring.framework.status import Status, unschedulable
-from mooring.model.objects import Node, Object, ObjectMeta, Pod, PodStatus
+from mooring.model.objects import Node, Pod
 
 BASIC = pods_of(pod_spec())
 FIRST = pods_of(pod_spec(), "first")
@@ -95,29 +96,6 @@ def _mixed_churn(engine: Engine, number: int) -> None:
     elif number % 100 == 50:
         engine.handle(NodeDeleted(node(10_000_000)), 0.0)
         engine.handle(PodDeleted(pod("churn", pod_spec({"cpu": "9"}))), 0.0)
-
-
-def _crowd(count: int, nodes: int) -> Iterator[Pod]:
-    """Pods of five apps and five priorities that are on their nodes already, all nodes alike."""
-    status = PodStatus(phase="Running", start_time="2024-01-01T00:00:00Z")
-    for number in range(count):
-        kind, name = number // nodes % 5, f"node-{number % nodes}"
-        spec = pod_spec({"cpu": f"{120 + 5 * kind}m", "memory": "500Mi"}, priority=kind, nodeName=name)
-        made = pod(f"first-{number}", spec, {"app": f"app-{kind}"})
-        yield msgspec.structs.replace(made, status=status)
-
-
-def _budget(number: int) -> Object:
-    """Two pods of an app may be disrupted."""
-    return Object(
-        api_version="policy/v1",
-        kind="PodDisruptionBudget",
-        metadata=ObjectMeta(name=f"app-{number}", namespace="bench"),
-        data={
-            "spec": {"selector": {"matchLabels": {"app": f"app-{number}"}}},
-            "status": {"disruptionsAllowed": 2},
-        },
-    )
 
 
 def _deleted_in_the_queue(engine: Engine, number: int) -> None:
@@ -209,26 +187,7 @@ CASES: dict[str, Case] = {
         ),
         *AFFINITY_CASES,
         *TOPOLOGY_CASES,
-        Case(
-            name="PreemptionBasic",
-            about="every pod preempts three less important ones",
-            make_node=_plain_node,
-            make_first_pods=pods_of(pod_spec({"cpu": "900m", "memory": "500Mi"}), "first"),
-            make_pods=pods_of(pod_spec({"cpu": "3", "memory": "500Mi"}, priority=10)),
-            nodes=1000,
-            first_pods=4000,
-            pods=1000,
-        ),
-        Case(
-            name="PreemptionCold",
-            about="every pod preempts, on nodes of 30 pods under 5 disruption budgets",
-            make_node=_plain_node,
-            make_first_pods=_crowd,
-            make_pods=pods_of(pod_spec({"cpu": "1", "memory": "500Mi"}, priority=10)),
-            objects=tuple(map(_budget, range(5))),
-            first_pods=150_000,
-            pods=200,
-        ),
+        *PREEMPTION_CASES,
         Case(
             name="ManyClasses",
             about="1,000 kinds of pods, one after the other",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import resource
 from collections.abc import Callable
+from statistics import median
 from time import perf_counter, process_time
 
 import msgspec
@@ -36,6 +37,8 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
     p50_us: float
     p99_us: float
     peak_mb: float
+    first_ms: float | None = None  # the very first cycle of the engine
+    later_ms: float | None = None  # of the cycles after it that evict pods: the middle one
     us_per_pod: float | None = None  # from the queue to the decision, with all waiting
     extender_share: float | None = None  # of that, the part not spent in the engine
 
@@ -45,11 +48,13 @@ Progress = Callable[[int, int], None]
 
 def run_case(case: Case, nodes: int, pods: int, progress: Progress | None = None) -> Measured:
     engine = _prepared(case, nodes)
-    _warm_up(engine, [_renamed(p) for p in case.make_pods(min(WARM_UP_PODS, pods), nodes)])
+    if not case.cold:
+        _warm_up(engine, [_renamed(p) for p in case.make_pods(min(WARM_UP_PODS, pods), nodes)])
     wanted = list(case.make_pods(pods, nodes))
     gc.collect()
     gc.freeze()  # what is there before the first decision is not looked at again
     cycles: list[float] = []
+    evicting: list[float] = []  # those of them that make room
     bound = 0
     wall, cpu = perf_counter(), process_time()
     for start in range(0, pods, ARRIVE_TOGETHER):
@@ -57,11 +62,12 @@ def run_case(case: Case, nodes: int, pods: int, progress: Progress | None = None
             if case.churn is not None:
                 case.churn(engine, number)
             engine.handle(PodAdded(wanted[number]), 0.0)
-        bound += _drain(engine, cycles)
+        bound += _drain(engine, cycles, evicting)
         if progress is not None:
             progress(start, pods)
     wall, cpu = perf_counter() - wall, process_time() - cpu
     gc.unfreeze()
+    first = cycles[0] if cycles else 0.0
     cycles.sort()
     return Measured(
         case=case.name,
@@ -73,11 +79,13 @@ def run_case(case: Case, nodes: int, pods: int, progress: Progress | None = None
         p50_us=round(cycles[len(cycles) // 2] * 1e6, 2) if cycles else 0.0,
         p99_us=round(cycles[len(cycles) * 99 // 100] * 1e6, 2) if cycles else 0.0,
         peak_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+        first_ms=round(first * 1e3, 2) if case.cold else None,
+        later_ms=round(median(evicting[1:] or [0.0]) * 1e3, 2) if case.cold else None,
     )
 
 
 def _prepared(case: Case, nodes: int) -> Engine:
-    plans, registry = plans_with(case.policies, {}, {})
+    plans, registry = plans_with(case.policies, case.args, {})
     engine = Engine(plans, registry)
     for number in range(nodes):
         engine.handle(NodeAdded(case.make_node(number)), 0.0)
@@ -102,11 +110,13 @@ def _schedule_all(engine: Engine, pods: list[Pod]) -> list[Evict]:
     evicted: list[Evict] = []
     for pod in pods:
         engine.handle(PodAdded(pod), 0.0)
-    _drain(engine, [], evicted)
+    _drain(engine, [], [], evicted)
     return evicted
 
 
-def _drain(engine: Engine, cycles: list[float], evicted: list[Evict] | None = None) -> int:
+def _drain(
+    engine: Engine, cycles: list[float], evicting: list[float], evicted: list[Evict] | None = None
+) -> int:
     """Schedules until no pod is ready; returns how many were bound."""
     bound = 0
     while True:
@@ -115,6 +125,8 @@ def _drain(engine: Engine, cycles: list[float], evicted: list[Evict] | None = No
         if decisions is None:
             return bound
         cycles.append(perf_counter() - start)
+        if decisions and type(decisions[0]) is Evict:
+            evicting.append(cycles[-1])
         bound += _confirm(engine, decisions, evicted)
 
 

@@ -22,6 +22,7 @@ from mooring.errors import did_you_mean
 TABLE_WIDTH = 120  # figures are not cut off, whatever the terminal
 KNOWN = {**{case.name: case.about for case in CASES.values()}, extender.NAME: extender.ABOUT}
 COLUMNS = ("pods/s", "CPU µs/pod", "p50 µs", "p99 µs", "peak MB")
+COLD = ("first ms", "later ms")  # cycles that make room for a pod
 EXTENDED = ("µs/pod", "extender")  # wall-clock time, and the part of it spent outside the engine
 
 
@@ -85,8 +86,9 @@ def _apart(name: str, nodes: int | None, pods: int | None) -> list[Measured]:
 
 
 def _table(measured: Sequence[Measured]) -> Table:
+    cold = any(row.first_ms is not None for row in measured)
     extended = any(row.extender_share is not None for row in measured)
-    columns = (*COLUMNS, *EXTENDED) if extended else COLUMNS
+    columns = (*COLUMNS, *(COLD if cold else ()), *(EXTENDED if extended else ()))
     table = Table("case", "nodes", "pods", "bound", *columns, box=box.SIMPLE_HEAD)
     table.columns[0].no_wrap = True
     for column in table.columns[1:]:
@@ -95,9 +97,18 @@ def _table(measured: Sequence[Measured]) -> Table:
         figures = (row.pods_per_s, row.cpu_us_per_pod, row.p50_us, row.p99_us, row.peak_mb)
         counts = (row.nodes, row.pods, row.bound)
         table.add_row(
-            row.case, *(f"{f:,.0f}" for f in (*counts, *figures)), *(_extended(row) if extended else ())
+            row.case,
+            *(f"{f:,.0f}" for f in (*counts, *figures)),
+            *(_cold(row) if cold else ()),
+            *(_extended(row) if extended else ()),
         )
     return table
+
+
+def _cold(row: Measured) -> tuple[str, str]:
+    if row.first_ms is None or row.later_ms is None:
+        return "", ""
+    return f"{row.first_ms:,.1f}", f"{row.later_ms:,.1f}"
 
 
 def _extended(row: Measured) -> tuple[str, str]:

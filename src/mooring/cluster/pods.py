@@ -19,7 +19,7 @@ class Hold(Enum):
     PROMISED = "promised"  # waits for releasing room; holds nothing yet
 
 
-class Placed(msgspec.Struct, eq=False):
+class Placed(msgspec.Struct, eq=False, gc=False):
     """A pod with its place. `row` is None while its node is unknown: it then charges nobody."""
 
     pod: Pod

@@ -32,6 +32,7 @@ from mooring.engine.story import BEST_SHOWN, Stories, Story
 from mooring.engine.waiting import PermitWait, Reserved
 from mooring.errors import PluginFailed
 from mooring.framework import answers
+from mooring.framework.ahead import LooksAhead
 from mooring.framework.handle import Api
 from mooring.framework.meter import Meter
 from mooring.framework.profile import Profile, make_profile
@@ -74,6 +75,8 @@ class Engine:
         first = next(iter(self.profiles.values()))
         hints = parts.hints(self.profiles.values(), extenders=bool(extenders))
         self.queue = parts.queue(Order(first.queue_sort), self._pre_enqueue, hints, backoff)
+        plugins = (plugin for profile in self.profiles.values() for plugin in profile.plugins.values())
+        self._looking_ahead = list({type(p): p for p in plugins if isinstance(p, LooksAhead)}.values())
         self.stories = Stories(self.cluster, FullEvaluation(self.cluster, self.view))
         self.waiting: dict[str, PermitWait] = {}
         self.binding: dict[str, Reserved] = {}
@@ -111,6 +114,10 @@ class Engine:
         if (moment := self.queue.wake_at()) is not None:
             moments.append(moment)
         return min(moments, default=None)
+
+    def catch_up(self) -> bool:
+        """A bit of work that may save time later, for when there is nothing else to do. True: there is more."""
+        return any([plugin.catch_up() for plugin in self._looking_ahead])
 
     def attach(self, api: Api) -> None:
         """Gives binding plugins the API server their calls go to."""
@@ -174,6 +181,11 @@ class Engine:
             with self.cluster.statement() as statement:
                 statement.keep(uid, assumed=uid in self.binding)
         self.activate([pod for pod in self._ingest.pending.values() if pod.key == by])
+
+    def arrived(self, placed: Placed) -> None:
+        """The API server shows a pod on its node."""
+        for plugin in self._looking_ahead:
+            plugin.arrived(placed)
 
     def activate(self, pods: Iterable[Pod]) -> None:
         self.queue.activate(pods, self.now)

@@ -86,12 +86,15 @@ class Ingest:
         known = engine.cluster.pods.by_uid.get(uid)
         if known is None:
             with engine.cluster.statement() as statement:
-                statement.take(pod, pod.spec.node_name, bound=True)
-            engine.queue.move_all(event(ASSIGNED_POD, Action.ADD, None, pod), now)
+                placed = statement.take(pod, pod.spec.node_name, bound=True)
+            engine.arrived(placed)
+            if engine.queue.listening:  # while a cluster is read in, nobody is
+                engine.queue.move_all(event(ASSIGNED_POD, Action.ADD, None, pod), now)
             return
         old, assumed, before = known.pod, known.hold is Hold.ASSUMED, known.node
         with engine.cluster.statement() as statement:
-            statement.confirm(pod)
+            placed = statement.confirm(pod)
+        engine.arrived(placed)
         if before != pod.spec.node_name:
             self.place_freed(old, before, now)
         if assumed:

@@ -31,7 +31,7 @@ from mooring.engine.ingest import Ingest, Taker
 from mooring.engine.metered_evaluation import PointTimer, metered_placer
 from mooring.engine.metered_queue import MeteredHints, MeteredQueue
 from mooring.engine.placing import Choice, Placer
-from mooring.engine.pre_filtering import PreFiltered, pre_filter
+from mooring.engine.pre_filtering import NOTHING_SAID, PreFiltered, pre_filter
 from mooring.engine.queue import SchedulingQueue
 from mooring.engine.queued import QueuedPod
 from mooring.engine.waiting import PermitWait, Reserved
@@ -125,7 +125,7 @@ class MeteredCycle(SchedulingCycle):
         self._meter = meter
         self._clock = meter.clock
         self._timer = PointTimer(meter)
-        self._algorithm = meter.samples(ALGORITHM_SECONDS)
+        self._algorithm = meter.samples(ALGORITHM_SECONDS).observe
         self._choosing: QueuedPod | None = None  # for whom a node is looked for
         self._refused_with: Code | None = None
         self._unsampled = meter.gap()  # cycles until the next in which single plugins are timed
@@ -140,7 +140,9 @@ class MeteredCycle(SchedulingCycle):
 
     def _sample(self, left: int) -> None:
         """The cycle that begins is timed in detail; the one after it no longer."""
-        self._meter.sampled = left == 0
+        self._meter.sampled = sampled = left == 0
+        for profile in self._engine.profiles.values():
+            profile.sample(on=sampled)
         if left < 0:
             self._unsampled = self._meter.gap()
 
@@ -149,7 +151,7 @@ class MeteredCycle(SchedulingCycle):
         return super().go_on(queued, now, step)
 
     def take(self, attempt: Attempt, choice: Choice) -> None:
-        self._algorithm.observe(self._clock() - attempt.queued.started)
+        self._algorithm(self._clock() - attempt.queued.started)
         self._choosing = None
         SchedulingCycle.take(self, attempt, choice)
 
@@ -167,7 +169,7 @@ class MeteredCycle(SchedulingCycle):
         wait = super().fail(queued, now, message, why, nominated, reason=reason, blamed=blamed)
         seconds = self._meter.clock() - queued.started
         if self._choosing is queued:
-            self._algorithm.observe(seconds)
+            self._algorithm(seconds)
             self._choosing = None
         result = UNSCHEDULABLE_RESULT if wait.reason == UNSCHEDULABLE else ERROR_RESULT
         self._meter.samples(ATTEMPT_SECONDS, result, queued.pod.spec.scheduler_name).observe(seconds)
@@ -176,8 +178,8 @@ class MeteredCycle(SchedulingCycle):
     # points
 
     def _timed_pre_filter(self, pod_class: PodClass, cycle: Cycle, pod: Pod) -> PreFiltered:
-        if not pod_class.pre_filters:
-            return pre_filter(pod_class, cycle, pod)
+        if not pod_class.pre_filters and pod_class.profile.goes_straight_on:
+            return NOTHING_SAID
         start, status = self._clock(), ERROR
         try:
             before = pre_filter(pod_class, cycle, pod)
@@ -263,11 +265,12 @@ class MeteredIngest(Ingest):
 def _timed(meter: Meter, kind: type[Any], action: str, taker: Taker) -> Taker:
     clock = meter.clock
     seconds = Lazy[str, Observe](lambda about: meter.samples(EVENT_SECONDS, about + action).observe)
+    assigned, unassigned = seconds[ASSIGNED_POD], seconds[UNSCHEDULABLE_POD]
 
     def take_pod(event: Any, now: float) -> None:
         start = clock()
         taker(event, now)
-        seconds[ASSIGNED_POD if event.pod.spec.node_name else UNSCHEDULABLE_POD](clock() - start)
+        (assigned if event.pod.spec.node_name else unassigned)(clock() - start)
 
     def take_other(event: Any, now: float) -> None:
         start = clock()

@@ -137,9 +137,14 @@ class SchedulingQueue:
 
     # waking
 
+    @property
+    def listening(self) -> bool:
+        """Whether there is any pod that an event could concern."""
+        return bool(self._unschedulable or self._held or self.in_flight.pods)
+
     def move_all(self, event: ClusterEvent, now: float, *, but: str = "") -> None:
         """Something happened: every unschedulable pod it may help is tried again."""
-        if not self._hints.anyone_wants(event):
+        if not self.listening or not self._hints.anyone_wants(event):
             return
         woken = list(self._unschedulable.values())
         for (scheduler, gate), held in self._held.items():

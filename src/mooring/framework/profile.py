@@ -14,7 +14,7 @@ from mooring.framework.meter import Meter
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import POINTS
 from mooring.framework.registry import Registry
-from mooring.framework.watching import watched
+from mooring.framework.watching import timed, watched
 
 EXTENSIONS_OF = {"normalize", "sort_key", "less", "events"}  # asked for by name, never run as a list
 
@@ -36,6 +36,7 @@ class Profile:
         self.plan = plan
         self.plugins = plugins
         self._at = {point: self._enabled(point) for point in POINTS if point not in EXTENSIONS_OF}
+        self._gates = self._at["pre_enqueue"], self._timed_gates()
         self.filters = [form for plugin in self._at_config("filter") if (form := Filter.of(plugin))]
         weights = {use.name: use.weight for use in plan.points.get("score", ())}
         scorers = (Scorer.of(plugin) for plugin in self._at_config("score"))
@@ -67,6 +68,18 @@ class Profile:
             for plugin, method in methods
             if callable(method) and not getattr(method, "nothing_to_do", False)
         ]
+
+    def _timed_gates(self) -> list[Hook]:
+        return [Hook(gate.name, self._timed(gate), gate.plugin) for gate in self._at["pre_enqueue"]]
+
+    def _timed(self, gate: Hook) -> Callable[..., Any]:
+        if self.meter is None:
+            return gate.method
+        return timed(self.meter, gate.name, "pre_enqueue", gate.method)
+
+    def sample(self, *, on: bool) -> None:
+        """Gates, which every pod passes, are timed from now on, or no longer. Nobody keeps a list of them."""
+        self._at["pre_enqueue"] = self._gates[on]
 
     def _watch_forms(self, meter: Meter) -> None:
         for filter_ in self.filters:

@@ -154,7 +154,7 @@ class PodDecoder:
         self._specs: Remembered[bytes, PodSpec] = Remembered()
         self._specs_by_meaning: Remembered[bytes, PodSpec] = Remembered()
         self._containers: Remembered[bytes, tuple[Container, ...]] = Remembered()
-        self._derived: Remembered[bytes, dict[str, Any]] = Remembered(at_once=True)
+        self._derived: Remembered[bytes, dict[str, Any]] = Remembered()
         self._granted: Remembered[tuple[int, bytes], tuple[PodSpec, Granted]] = Remembered()
         self._conditions: Remembered[tuple[PodCondition, ...], tuple[PodCondition, ...]] = Remembered()
 
@@ -177,8 +177,9 @@ class PodDecoder:
         key = encode(wire)
         known = self._specs.known.get(key)
         if known is None:
-            spec = self._read_spec(wire)
-            known = self._specs.keep(key, self._specs_by_meaning.first(canonical(spec), spec))
+            known = self._read_spec(wire)
+            if self._specs.repeats(key):
+                known = self._specs.keep(key, self._specs_by_meaning.first(canonical(known), known))
             self._derive(known, wire)
         return known
 
@@ -264,7 +265,9 @@ class PodDecoder:
         if known is not None and known[0] is spec:
             return known[1]
         granted = self._read_granted(wire, spec)
-        return self._granted.keep(key, (spec, granted))[1]
+        if self._granted.repeats(key):
+            self._granted.keep(key, (spec, granted))
+        return granted
 
     def _read_granted(self, wire: WireStatus, spec: PodSpec) -> Granted:
         status = PodStatus(

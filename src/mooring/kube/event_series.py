@@ -72,6 +72,11 @@ class Told:
         self.last_s = now_s
         return self.count == 2
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether the server knows of it, but not how often it was told."""
+        return 0 < self.written < self.count
+
     def series(self, now_s: float) -> Series | None:
         """What is to be written of it now; None when it is no series. From now on the server knows."""
         self.written, self.written_s = self.count, now_s
@@ -98,7 +103,7 @@ class Memory:
         due: list[Told] = []
         for key, told in list(self._told.items()):
             over = now_s - told.last_s >= FINISHED_S
-            if told.count != told.written and (over or now_s - told.written_s >= REFRESHED_S):
+            if told.is_behind and (over or now_s - told.written_s >= REFRESHED_S):
                 due.append(told)
             if over:
                 del self._told[key]
@@ -106,7 +111,7 @@ class Memory:
 
     def unwritten(self) -> list[Told]:
         """Series of which the server does not know the whole."""
-        return [told for told in self._told.values() if told.count != told.written]
+        return [told for told in self._told.values() if told.is_behind]
 
 
 def reference_to(about: Pod | Node | Object | Reference) -> Reference:

@@ -22,25 +22,20 @@ canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Remembered(Generic[K, V]):
-    """A table for what repeats: what never does costs it next to nothing.
+    """A table for what repeats, which starts over when it is full."""
 
-    A key is remembered when it is met the second time (or `at_once`), and a full table starts over.
-    """
+    __slots__ = ("_met", "_most", "known")
 
-    __slots__ = ("_at_once", "_met", "_most", "known")
-
-    def __init__(self, most: int = MOST, *, at_once: bool = False) -> None:
+    def __init__(self, most: int = MOST) -> None:
         self._most = most
-        self._at_once = at_once
         self._met: set[int] = set()  # hashes of keys that were met once
         self.known: dict[K, V] = {}
 
     def keep(self, key: K, value: V) -> V:
-        """Knows this value for the key from now on, if the key is one that repeats."""
-        if self._at_once or self._repeats(hash(key)):
-            if len(self.known) >= self._most:
-                self.known.clear()
-            self.known[key] = value
+        """Knows this value for the key from now on."""
+        if len(self.known) >= self._most:
+            self.known.clear()
+        self.known[key] = value
         return value
 
     def first(self, key: K, value: V) -> V:
@@ -48,7 +43,9 @@ class Remembered(Generic[K, V]):
         known = self.known.get(key)
         return self.keep(key, value) if known is None else known
 
-    def _repeats(self, hashed: int) -> bool:
+    def repeats(self, key: K) -> bool:
+        """Whether the key was met before. What comes once, and never again, is not worth a place."""
+        hashed = hash(key)
         if hashed in self._met:
             self._met.discard(hashed)
             return True
@@ -82,7 +79,9 @@ class Fragments(Generic[T]):
         value = self._read(found) if self._read else found
         if value == self._empty:
             return self._empty
-        return self._by_bytes.keep(key, self._by_meaning.first(canonical(value), value))
+        if self._by_bytes.repeats(key):
+            value = self._by_bytes.keep(key, self._by_meaning.first(canonical(value), value))
+        return value
 
 
 class Words:
@@ -91,7 +90,7 @@ class Words:
     __slots__ = ("_words",)
 
     def __init__(self) -> None:
-        self._words: Remembered[str, str] = Remembered(4 * MOST, at_once=True)
+        self._words: Remembered[str, str] = Remembered(4 * MOST)
 
     def of(self, word: str) -> str:
         known = self._words.known.get(word)

@@ -12,7 +12,7 @@ from multidict import CIMultiDict
 from mooring.errors import ConfigError
 from mooring.kube.access import Access
 from mooring.kube.credentials import Credential
-from mooring.kube.proxies import is_loopback, proxy_authorization, proxy_for
+from mooring.kube.proxies import is_loopback
 
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 
@@ -64,8 +64,6 @@ def _own(access: Access, credential: Credential) -> list[tuple[str, str]]:
     if credential.authorization:
         own.append(("Authorization", credential.authorization))
     own += access.user.impersonation
-    if access.server.startswith("http:"):  # over TLS, it is the proxy alone that is told
-        own += proxy_authorization(proxy_for(access)).items()
     for name, value in own:
         if not value.isascii() or not value.isprintable():
             raise ConfigError.at(access.server, f"what is to be sent as {name} cannot stand in a header.")

@@ -55,7 +55,7 @@ class MetaReader:
         self.words = Words()
         self._labels: Fragments[dict[str, str]] = Fragments(dict[str, str], {}, self.words.mapping)
         self._annotations: Remembered[tuple[tuple[str, str], ...], dict[str, str]] = Remembered()
-        self._is_read: Remembered[str, bool] = Remembered(at_once=True)  # by key of an annotation
+        self._is_read: Remembered[str, bool] = Remembered()  # by key of an annotation
         self._owners: Fragments[tuple[OwnerReference, ...]] = Fragments(tuple[OwnerReference, ...], ())
 
     def read(self, meta: WireMeta) -> ObjectMeta:
@@ -85,6 +85,8 @@ class MetaReader:
             kept = tuple([item for item in found.items() if is_read.get(item[0], True)])
         known = self._annotations.known.get(kept)
         if known is None:
-            known = self._annotations.first(tuple(sorted(kept)), dict(kept))
-            self._annotations.keep(kept, known)
+            known = dict(kept)
+            if self._annotations.repeats(kept):
+                known = self._annotations.first(tuple(sorted(kept)), known)
+                self._annotations.keep(kept, known)
         return known

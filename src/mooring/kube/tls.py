@@ -22,6 +22,12 @@ def tls_context(access: Access, credential: Credential) -> ssl.SSLContext:
     return context
 
 
+def check_tls(access: Access, credential: Credential) -> None:
+    """Raises ConfigError when TLS is to be spoken and cannot be."""
+    if access.server.startswith("https:"):
+        tls_context(access, credential)
+
+
 def _trusting(access: Access) -> ssl.SSLContext:
     if not access.verify:
         context = ssl.create_default_context()

@@ -24,6 +24,7 @@ from mooring.kube.exchange import AnswerResponse
 from mooring.kube.exec_plugin import ExecCredentials
 from mooring.kube.headers import Headers
 from mooring.kube.http_response import HttpResponse, unreachable
+from mooring.kube.tls import check_tls
 
 Query = tuple[tuple[str, str], ...]
 
@@ -67,7 +68,7 @@ class Sender(Protocol):
 
 
 class Transport:
-    """One API server and one user of it."""
+    """One API server and one user of it. ConfigError when it cannot be: a certificate that is none."""
 
     def __init__(
         self, access: Access, *, credentials: Credentials | None = None, connections: int = POOL
@@ -76,7 +77,9 @@ class Transport:
         self._limit = connections
         self._credentials = credentials or credentials_of(access.user)
         self._credential: Credential | None = None  # that of the headers and channels below
-        self._headers = Headers(access, Credential())
+        known = self._credentials.current() or Credential()
+        check_tls(access, known)
+        self._headers = Headers(access, known)
         self._channels: Channels | None = None
         self._prefix = self._headers.prefix
         self._timeouts: dict[tuple[float | None, float | None], aiohttp.ClientTimeout] = {}
@@ -153,17 +156,16 @@ class Transport:
         if credential is now and old is not None:
             return old
         self._credential = credential
-        self._headers = Headers(self._access, credential)
-        if old is not None and now is not None and now.has_certificate_of(credential):
-            return old
         try:
-            new = Channels(self._access, credential, self._limit)
-        except ConfigError:
+            self._headers = Headers(self._access, credential)
+            is_kept = old is not None and now is not None and now.has_certificate_of(credential)
+            new = old if old is not None and is_kept else Channels(self._access, credential, self._limit)
+        except ConfigError as error:
             if old is None:
-                raise
+                raise Unreachable(0, str(error), sent=False) from error
             return old  # a certificate whose key has not been replaced yet
         self._channels = new
-        if old is not None:
+        if old is not None and old is not new:
             await old.retire()
         return new
 

@@ -18,8 +18,8 @@ from mooring.model.requests import Request, pod_request
 PREEMPTIBLE_BELOW = 100  # KAI: workloads of a lower priority may be evicted for others
 
 
-class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Base of all wire objects."""
+class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+    """Base of all wire objects: trees of values, in which the garbage collector has nothing to look for."""
 
 
 W = TypeVar("W", bound=Wire)
@@ -148,7 +148,7 @@ class PodSchedulingGate(Wire, frozen=True):
     name: str
 
 
-class PodSpec(Wire, frozen=True, dict=True):
+class PodSpec(Wire, frozen=True, dict=True, gc=True):
     """What a pod asks for. Derived values are kept on the spec, which equal pods share."""
 
     node_name: str = ""

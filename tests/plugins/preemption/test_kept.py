@@ -121,3 +121,13 @@ def test_every_answer_is_that_of_the_reference(steps: list[Any], percentage: int
                 getattr(both, what)(f"p{number}", *details)
             case _:
                 getattr(both, what)(*details)
+
+
+def test_a_nomination_that_is_taken_back_leaves_no_trace() -> None:
+    both = Both(100)
+    for number in range(NODES):
+        both.nominate(f"coming-{number}", number, 3, 2)
+    both.preempt("p", 3, 2, 0)
+    for number in range(NODES):
+        both.withdraw(number)
+    both.preempt("q", 3, 2, 0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mooring.cluster.cluster import Cluster
 from mooring.model.objects import Pod
 from mooring.plugins.preemption.importance import NOT_STARTED, importance, started_us
-from mooring.plugins.preemption.slots import PodSlots
+from mooring.plugins.preemption.slots import FEW, PodSlots
 from plugins.preemption.arena import sized, small_node
 
 KEYS = ("app",)
@@ -78,7 +78,7 @@ def test_the_arrays_follow_every_change(steps: list[tuple[str, int, int, int]]) 
                 slots.kinds.note(placed)
         elif what == "fill":
             slots.follow(KEYS)
-            slots.fill_some(1)
+            slots.fill_some()
         elif what == "keys":  # budgets look at other labels for a while
             slots.follow(("app", "tier"))
         else:
@@ -119,15 +119,12 @@ def test_filling_ahead_ends() -> None:
     cluster = Cluster()
     slots = PodSlots(cluster.nodes, cluster.pods)
     with cluster.statement() as statement:
-        for number in range(5):
+        for number in range(3 * FEW):
             statement.put_node(small_node(f"n{number}"))
             statement.take(sized(f"p{number}", 1, 0), f"n{number}")
     slots.follow(KEYS)
-    assert [slots.fill_some(2) for _ in range(4)] == [True, True, False, False]
-    with cluster.statement() as statement:
-        statement.give_back("p3")
-    slots.follow(KEYS)
-    assert not slots.fill_some(2)
+    assert [slots.fill_some() for _ in range(3)] == [True, False, False]
+    assert shown(slots, cluster) == expected(slots, cluster)
 
 
 def test_pods_that_have_not_started_come_last() -> None:

@@ -35,18 +35,27 @@ class Budget(msgspec.Struct, frozen=True):
 
 
 class Budgets:
-    """The budgets there are, read again when any of them changes."""
+    """The budgets there are. One that changes is read again, and only that one."""
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         self._version = -1
+        self._read: dict[str, tuple[Object, Budget | None]] = {}
         self._budgets: tuple[Budget, ...] = ()
 
     def now(self) -> tuple[Budget, ...]:
+        """The same tuple as long as no budget changes."""
         if self._lister.version != self._version:
             self._version = self._lister.version
-            self._budgets = tuple(b for found in self._lister if (b := read_budget(found)) is not None)
+            self._read = {found.key: self._once(found) for found in self._lister}
+            budgets = tuple(budget for _, budget in self._read.values() if budget is not None)
+            if budgets != self._budgets:
+                self._budgets = budgets
         return self._budgets
+
+    def _once(self, found: Object) -> tuple[Object, Budget | None]:
+        known = self._read.get(found.key)
+        return known if known is not None and known[0] is found else (found, read_budget(found))
 
 
 def read_budget(found: Object) -> Budget | None:

@@ -8,7 +8,9 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
+from mooring.cluster.pods import Placed
 from mooring.errors import PluginFailed
+from mooring.framework.ahead import LooksAhead
 from mooring.framework.answers import PostFilterResult, Statuses
 from mooring.framework.cycle import Cycle
 from mooring.framework.events import POD, Action, Hint, Interest
@@ -34,10 +36,11 @@ NO_CANDIDATE = "no candidate node for preemption"
 NOT_FINISHED = unresolvable("waiting for the preemption for this pod to be finished")
 DISRUPTED, BY_US = "DisruptionTarget", "PreemptionByScheduler"
 MOST_ASKED = 100  # candidates, where every node must be tried with the filters themselves
+FOLLOW_EVERY = 256  # pods that come; then budgets may look at other labels
 PREEMPTORS_KNOWN = 1000  # above it those whose victims have gone are forgotten
 
 
-class DefaultPreemption(Plugin):
+class DefaultPreemption(Plugin, LooksAhead):
     name = "DefaultPreemption"
     Args = DefaultPreemptionArgs
     reads = (KIND,)
@@ -46,6 +49,7 @@ class DefaultPreemption(Plugin):
         super().__init__(args, handle)
         self._budgets = Budgets(handle.lister(KIND))
         self._coverage: Coverage | None = None
+        self._arrivals = 0
         self._gates = handle.gates.enabled("SchedulerAsyncPreemption")
         self._victims: dict[str, tuple[str, ...]] = {}  # uids, by the uid of the pod they make room for
 
@@ -56,6 +60,16 @@ class DefaultPreemption(Plugin):
     @cached_property
     def _prospects(self) -> KnownProspects:
         return KnownProspects(self._slots)
+
+    def arrived(self, placed: Placed) -> None:
+        if not self._arrivals % FOLLOW_EVERY:
+            self._slots.kinds.look_at(self._covered().keys)
+        self._arrivals += 1
+        self._slots.kinds.note(placed)
+
+    def catch_up(self) -> bool:
+        self._slots.follow(self._covered().keys)
+        return self._slots.fill_some()
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
         """Holds a pod back as long as its victims have not begun to terminate."""

@@ -20,6 +20,7 @@ from mooring.plugins.preemption.importance import importance
 from mooring.plugins.preemption.kinds import EMPTY, Kinds
 
 FEWEST_SLOTS = 8
+FEW = 64  # rows that are quickly filled
 AT_ONCE = 1024  # rows; more would not fit into the processor's memory
 
 Small = NDArray[np.int32]
@@ -69,12 +70,12 @@ class PodSlots:
         for start in range(0, len(stale), AT_ONCE):
             self._fill(stale[start : start + AT_ONCE])
 
-    def fill_some(self, most: int) -> bool:
-        """Fills some more rows. True when there are still others."""
+    def fill_some(self) -> bool:
+        """Fills some more rows, if many are not filled. True when there are still others."""
         rows = np.flatnonzero(self.nodes.alive[: self.nodes.high] & ~self._filled[: self.nodes.high])
-        if len(rows):
-            self._fill(rows[:most])
-        return len(rows) > most
+        if len(rows) > FEW:
+            self._fill(rows[:FEW])
+        return len(rows) > 2 * FEW
 
     def placed(self, row: int) -> list[Placed]:
         """The pods of a row in the order of their slots."""
