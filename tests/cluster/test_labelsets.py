@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pytest
+
+from mooring.cluster import labelsets
 from mooring.cluster.labelsets import LabelSets
 
 
@@ -72,3 +75,18 @@ def test_a_set_keeps_its_own_copy_of_the_labels() -> None:
     labels["app"] = "db"
     number = sets.register("web", selects_web)
     assert known.matches == (number,)
+
+
+def test_sets_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is met anew has another id, and the same selectors match it."""
+    monkeypatch.setattr(labelsets, "MOST", 3)
+    sets = LabelSets()
+    number = sets.register("web", selects_web)
+    first = sets.intern("shop", {"app": "web"})
+    ids = {sets.intern("shop", {"job": str(job)}).id for job in range(10)}
+    again = sets.intern("shop", {"app": "web"})
+    assert again is not first
+    assert again.id not in ids | {first.id}
+    assert again.matches == (number,)
+    db = sets.register("db", lambda namespace, labels: "app" in labels)
+    assert again.matches == (number, db)

@@ -86,7 +86,8 @@ def test_a_claim_that_is_bound_later_lets_its_pod_in(cluster: Cluster, start_moo
     assert cluster.wait_unschedulable("db").message.startswith(
         "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims. "
     )
-    cluster.apply(volume(f"{storage}-v", storage, node="node-0"))
+    whose = {"namespace": cluster.namespace, "name": "data"}
+    cluster.apply(volume(f"{storage}-v", storage, node="node-0", claim=whose))
     cluster.wait_running(1)
     assert cluster.pod("db").node == "node-0"
 
@@ -104,9 +105,9 @@ def test_a_claim_of_one_pod_is_given_on_when_it_goes(cluster: Cluster, start_moo
     cluster.wait_running(1)
     cluster.create_pods(pod("second", volumes=using("data")))
     assert cluster.wait_unschedulable("second").message == (
-        "0/2 nodes are available: 1 node has pod using PersistentVolumeClaim with the same name and "
-        f"ReadWriteOncePod access mode, 1 node(s) didn't match PersistentVolume's node affinity. {PREEMPTION} "
-        "1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling."
+        "0/2 nodes are available: 2 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod "
+        f"access mode already in-use by another pod. {PREEMPTION} "
+        "2 No preemption victims found for incoming pod."
     )
     cluster.api.delete(f"{cluster.pods_path}/first")
     wait_for(lambda: cluster.pod("second").node == "node-0", saying="the second to be bound")

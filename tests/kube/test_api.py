@@ -128,3 +128,15 @@ def test_a_pod_that_vanishes_while_its_bind_is_in_doubt() -> None:
         assert failures(doing.told) == ['running Bind plugin "DefaultBinder": pods "web" not found']
 
     in_virtual_time(run())
+
+
+def test_another_pod_of_the_same_name_is_not_the_one_in_doubt() -> None:
+    async def run() -> None:
+        doing = Doing()
+        doing.server.holds(a_pod("web", "new"))
+        doing.server.pods["default/web"]["spec"]["nodeName"] = "n1"
+        doing.server.fails(UNHEARD, method="POST", path="/binding")
+        await doing.do(doing.bind(a_pod("web", "old")))
+        assert failures(doing.told) == ['running Bind plugin "DefaultBinder": no answer']
+
+    in_virtual_time(run())

@@ -51,8 +51,7 @@ class Logged:
 
 def test_bound(caplog: pytest.LogCaptureFixture) -> None:
     logged = Logged(caplog, V2, Stage().nodes("a", "b", node("small", cpu="1m")))
-    logged(pod("first"))  # from here on nodes are counted
-    for name in ("second", "third", "fourth"):
+    for name in ("first", "second", "third", "fourth"):
         ((message, about),) = logged(made := pod(name))
         assert message == "Successfully bound pod to node"
         assert about["pod"] == made

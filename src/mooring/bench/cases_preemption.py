@@ -74,7 +74,7 @@ def _apart_and_spread() -> dict[str, Any]:
 
 
 def _crowded(name: str, about: str, **more: Any) -> Case:
-    fields = {
+    fields: dict[str, Any] = {
         "make_node": _plain_node,
         "make_first_pods": _crowd,
         "make_pods": pods_of(pod_spec(WANTED, priority=10)),

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+MOST = 100_000  # sets; a cluster in which Jobs come and go has ever new ones, so then all are met anew
+
 LabelTest = Callable[[str, Mapping[str, str]], bool]  # (namespace, labels) -> matches
 
 
@@ -29,6 +31,7 @@ class LabelSets:
 
     def __init__(self) -> None:
         self._sets: dict[tuple[object, ...], LabelSet] = {}
+        self._made = 0
         self._selectors: dict[object, int] = {}
         self._tests: list[LabelTest] = []
         self.version = 0  # moves when a selector is added: kept class ids are then stale
@@ -37,7 +40,10 @@ class LabelSets:
         key = (namespace, *sorted(labels.items()))
         known = self._sets.get(key)
         if known is None:
-            known = LabelSet(len(self._sets), namespace, dict(labels))
+            if len(self._sets) >= MOST:
+                self._sets.clear()
+            known = LabelSet(self._made, namespace, dict(labels))
+            self._made += 1
             known.matches = tuple(i for i, test in enumerate(self._tests) if test(namespace, labels))
             self._sets[key] = known
         return known

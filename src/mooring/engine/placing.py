@@ -160,6 +160,8 @@ class Placer:
     ) -> Choice | None:
         own = self._among_nominated.own_row(pod)
         if own is not None and self._fits_own(pod_class, cycle, pod, own, rows, session):
+            if self.count_nodes:
+                self._count(cycle, [own], 1)
             return self._best_scored(pod_class, cycle, pod, self._mask([own]), session)
         if session is None and self.keep_evaluations and self.kept.worth(pod_class):
             try:

@@ -39,10 +39,11 @@ class DecisionLog:
         self.dump_filters = False  # why nodes were left out, for every pod that is not
         self._engine = engine
         self._binding: dict[str, Counts] = {}
+        self._count_if_shown()
 
     def decided(self, decision: Decision) -> None:
         """Logs a decision, before it is carried out."""
-        self._engine.placer.count_nodes = log.isEnabledFor(V2)
+        self._count_if_shown()
         if isinstance(decision, Bind):
             self._bind(decision)
         elif isinstance(decision, Wait):
@@ -61,6 +62,9 @@ class DecisionLog:
                 log.log(V2, BOUND, extra=fields(pod=event.pod, node=event.node, **more))
         elif isinstance(event, BindFailed):
             self._binding.pop(event.pod.metadata.uid, None)
+
+    def _count_if_shown(self) -> None:
+        self._engine.placer.count_nodes = log.isEnabledFor(V2)
 
     def _bind(self, bind: Bind) -> None:
         if log.isEnabledFor(V3):

@@ -17,7 +17,6 @@ from mooring.cluster.pods import Placed
 from mooring.plugins.node_resources_fit.plugin import INSUFFICIENT, TOO_MANY_PODS
 from mooring.plugins.preemption.choice import Candidate
 from mooring.plugins.preemption.coverage import Coverage
-from mooring.plugins.preemption.importance import NOT_STARTED
 from mooring.plugins.preemption.slots import AT_ONCE, PodSlots
 from mooring.plugins.preemption.sweep import Ahead, Need, Outcome, sweep
 
@@ -62,13 +61,8 @@ class Prospects:
             found = values[rows]
             rows = rows[found == found.min()]
             if len(rows) == 1:
-                return int(rows[0])
-        victims = np.unpackbits(self._victims[:, rows], axis=0).view(np.bool_)
-        slots = self._slots.gather(rows)
-        victims = victims[: len(slots.kind)]
-        of_highest = victims & (np.take(self._slots.kinds.priority, slots.kind) == self.highest[rows])
-        earliest = np.where(of_highest, slots.start_us, NOT_STARTED + 1).min(axis=0)
-        return int(rows[earliest.argmax()])
+                break
+        return int(rows[self.earliest_us[rows].argmax()])
 
     def candidate(self, row: int) -> Candidate:
         placed = self._slots.placed(row)
@@ -101,6 +95,7 @@ class Prospects:
         self.count: Ints = np.zeros(capacity, np.int64)
         self.highest: Ints = np.zeros(capacity, np.int64)
         self.total: Ints = np.zeros(capacity, np.int64)
+        self.earliest_us: Ints = np.zeros(capacity, np.int64)
 
     def _write(self, rows: Rows, outcome: Outcome) -> None:
         self.has_victims[rows] = outcome.has_victims
@@ -109,6 +104,7 @@ class Prospects:
         self.count[rows] = outcome.count
         self.highest[rows] = outcome.highest
         self.total[rows] = outcome.total
+        self.earliest_us[rows] = outcome.earliest_us
         bits = np.packbits(outcome.victims, axis=0)
         if len(bits) > len(self._victims):
             wider = np.zeros((len(bits), self._victims.shape[1]), np.uint8)

@@ -41,6 +41,7 @@ class Outcome(msgspec.Struct, frozen=True):
     count: Ints
     highest: Ints  # priority
     total: Ints  # of priorities, each counted from the lowest there can be
+    earliest_us: Ints  # when the first of the victims of the highest priority started
 
 
 def sweep(slots: PodSlots, rows: Rows, need: Need, ahead: Ahead, coverage: Coverage) -> Outcome:
@@ -57,7 +58,8 @@ class _Sweep:
         nodes, kinds = slots.nodes, slots.kinds
         self._rows = rows
         self._ahead = [(i, ahead[row]) for i, row in enumerate(rows.tolist()) if row in ahead] if ahead else []
-        self._kind = slots.gather(rows).kind
+        there = slots.gather(rows)
+        self._kind, self._start_us = there.kind, there.start_us
         self._coverage = coverage
         self._priority: Ints = np.take(kinds.priority, self._kind)
         self._lower: Bools = self._priority < need.priority
@@ -82,11 +84,12 @@ class _Sweep:
         self._let_back(there, victims)
         count: Ints = np.count_nonzero(victims, axis=0)
         if not len(victims):
-            return Outcome(self._has_victims, short, victims, violations, count, count, count)
-        first = victims.argmax(axis=0)  # the most important
-        highest = self._priority[first, np.arange(len(self._rows))]
+            return Outcome(self._has_victims, short, victims, violations, count, count, count, count)
+        # The first victim is the most important: of the highest priority, and of those it started first.
+        first = victims.argmax(axis=0), np.arange(len(self._rows))
+        highest, earliest = self._priority[first], self._start_us[first]
         total = (self._priority * victims).sum(axis=0) + PRIORITY_OFFSET * count
-        return Outcome(self._has_victims, short, victims, violations, count, highest, total)
+        return Outcome(self._has_victims, short, victims, violations, count, highest, total, earliest)
 
     def _let_back(self, asked: Bools, victims: Bools) -> None:
         for slot in np.flatnonzero(asked.any(axis=1)).tolist():
