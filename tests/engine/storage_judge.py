@@ -193,12 +193,15 @@ class JudgedWorld:
         """No pod that some node would take waits for an event that has passed already.
 
         Pods whose node has gone count nowhere, and will be deleted: only that wakes those they were in the
-        way of.
+        way of. Pods that are being bound wake those who want to be near them when they are bound.
         """
         if any(name not in self.nodes for _, name in self.placed.values()):
             return
         for pod in self.waiting.values():
             queued = self.engine.queue.get(pod.uid)
             assert queued is not None
-            if queued.where is Where.UNSCHEDULABLE and not queued.gating_plugin:
-                assert not self.question(pod).outcome().totals, pod
+            if queued.where is not Where.UNSCHEDULABLE or queued.gating_plugin:
+                continue
+            if self.binding and queued.rejectors & {"InterPodAffinity", "PodTopologySpread"}:
+                continue
+            assert not self.question(pod).outcome().totals, pod

@@ -91,12 +91,12 @@ def make_volume(index: int, cls: int, size: int, where: int, more: int) -> Objec
         "accessModes": ["ReadWriteOnce", "ReadWriteOncePod"],
         **reach(REACH[where]),
     }
-    meta: Data = {"labels": {"disk": "ssd"}} if more == 1 else {}
+    meta: Data = {"labels": {"disk": "ssd"}} if more in (1, 2) else {}
     if cls:
         spec["csi"] = {"driver": FAST, "volumeHandle": name}
     phase = "Released" if more == 8 else "Available"
-    if more in (4, 5):
-        meta["labels"] = {ZONE: "a"} if more == 4 else {BETA_ZONE: "a__b"}
+    if more in (2, 3, 4, 5):
+        meta.setdefault("labels", {}).update({BETA_ZONE: "b__c"} if more == 5 else {ZONE: "a"})
     elif more == 6:
         meta["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     elif more == 7:
@@ -241,4 +241,10 @@ LOOKING: list[Kind] = [
     lambda p, a, b: p.size("300m").db().near(ZONE, WEB),
     lambda p, a, b: p.size("300m").web().prefers_near(ZONE, DB, 10).spread(ZONE, DB, soft=True),
 ]
-KINDS = [*PLAIN, *STORED, *LOOKING]
+CROWD: list[Kind] = [
+    lambda p, a, b: p.size("200m").web(),
+    lambda p, a, b: p.size("300m").db(),
+    lambda p, a, b: p.size("1").web().host_port(81),
+    lambda p, a, b: p.size("900m").db().spread(HOST, DB, 3),
+    lambda p, a, b: p.size("700m").claims(a),
+]

@@ -113,6 +113,7 @@ class World(JudgedWorld):
             each.abandon()
             self._failed(each, "conflict")
         self.schedule()
+        self.nobody_is_forgotten()
 
     def _bound(self, each: Binding) -> None:
         self.binding.remove(each)

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine import storage_things as things
-from engine.storage_things import CLAIMS, CLASSES, LOOKING, NAMES, PLAIN, STORED, VOLUMES, Kind
+from engine.storage_things import CLAIMS, CLASSES, CROWD, LOOKING, NAMES, PLAIN, STORED, VOLUMES, Kind
 from engine.storage_world import ANY, World
 
 SOAK_EXAMPLES = int(os.environ.get("MOORING_SOAK_EXAMPLES", "2000"))
@@ -44,7 +44,7 @@ STEPS: dict[str, tuple[int, tuple[int, ...]]] = {
     "put_driver": (1, (2,)),
     "put_csi_node": (2, (NAME, 4, 4)),
     "attach": (1, (NAME, VOLUME)),
-    "put_budget": (2, (3, 3, ANY)),
+    "put_budget": (3, (3, 3, ANY)),
     "ephemeral": (2, (ANY, len(CLASSES), 4)),
     "control": (4, (ANY,)),
     "give_up": (1, (ANY,)),
@@ -59,8 +59,11 @@ Step = tuple[str, tuple[int, ...]]
 BASE: list[Step] = [
     *(("put_class", (index, 0)) for index in range(len(CLASSES))),
     *(("put_node", (index, index, index, 0)) for index in range(3)),
-    *(("put_claim", (index, index % 4, index % 3, 0)) for index in range(CLAIM)),
+    *(("put_claim", (index, index % 4, index % 3, 0)) for index in range(4)),
     *(("put_volume", (index, index % 2, index % 3, index % 4, 0)) for index in range(4)),
+    *(("put_volume", (index, 1, 0, 0, index)) for index in (4, 5)),
+    *(("put_claim", (index, 1, 0, 6)) for index in (4, 5)),
+    *(("put_budget", (index, 1 - index, 0)) for index in (0, 1)),
     *(("put_csi_node", (index, index + 1, index)) for index in range(3)),
     ("put_driver", (1,)),
     ("put_capacity", (0, 1, 1)),
@@ -86,7 +89,7 @@ def some_step() -> st.SearchStrategy[Step]:
     )
 
 
-THEMES = [STORED, STORED, [*STORED, *PLAIN], [*PLAIN, *LOOKING], [*STORED, *PLAIN, *LOOKING]]
+THEMES = [STORED, STORED, [*STORED, *PLAIN], CROWD, CROWD, [*PLAIN, *LOOKING], [*STORED, *PLAIN, *LOOKING]]
 KINDS = st.sampled_from(THEMES).flatmap(
     lambda theme: st.lists(st.sampled_from(theme), min_size=1, max_size=4)
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,9 @@ from mooring.cluster.columns import Bools, Rows
 from mooring.plugins.preemption.budgets import Budget
 from mooring.plugins.preemption.slots import PodSlots, Small
 
+FEW = 16  # budgets; one after the other is quicker then
+NONE = -1
+
 
 class Coverage:
     """The budgets of a moment, matched once against each kind of pods."""
@@ -19,41 +23,87 @@ class Coverage:
         self.budgets = budgets
         self.keys = tuple(sorted({r.key for budget in budgets for r in budget.requirements}))
         self._slots = slots
+        self._allowed = np.array([budget.allowed for budget in budgets], np.int64)
+        self._in_namespace: dict[str, list[int]] = defaultdict(list)
+        for number, budget in enumerate(budgets):
+            self._in_namespace[budget.namespace].append(number)
         self._generation = -1
-        self._covers: list[Bools] = []
+        self._layers: NDArray[np.int32] = np.zeros((0, 0), np.int32)
 
     def violating(self, kind: Small, lower: Bools, rows: Rows) -> Bools | None:
         """The pods (slots x rows) whose eviction, after that of the more important ones among `lower`,
         disrupts more than some budget allows; None when there are none."""
+        if not self.budgets or not len(kind):
+            return None
+        self._follow()
+        found = self._one_by_one if len(self.budgets) <= FEW else self._together
+        beyond = found(kind, lower, rows)
+        return beyond if beyond is not None and beyond.any() else None
+
+    def _one_by_one(self, kind: Small, lower: Bools, rows: Rows) -> Bools | None:
         beyond: Bools | None = None
         counts: type[np.int8] | type[np.int32] = np.int8 if len(kind) < 128 else np.int32
         for number, budget in enumerate(self.budgets):
             if budget.allowed >= len(kind):
                 continue
-            covered = np.take(self._covered(number), kind)
+            covered = np.take((self._layers == number).any(axis=0), kind)
             covered &= lower
             if budget.disrupted:
                 self._spare(covered, budget, rows)
             order: NDArray[np.signedinteger] = np.cumsum(covered, axis=0, dtype=counts)
-            if not len(order) or order[-1].max(initial=0) <= budget.allowed:
+            if order[-1].max(initial=0) <= budget.allowed:
                 continue
             found = order > budget.allowed
             found &= covered
             beyond = found if beyond is None else np.logical_or(beyond, found, out=beyond)
         return beyond
 
-    def _covered(self, number: int) -> Bools:
-        """Whether a budget covers each kind."""
+    def _together(self, kind: Small, lower: Bools, rows: Rows) -> Bools:
+        """Lists every pod with every budget that covers it, and numbers those of one node and budget."""
+        pods, budgets = [], []  # places in the flattened arrays, row by row; and numbers
+        by_row, lower_by_row = np.ascontiguousarray(kind.T), np.ascontiguousarray(lower.T)
+        for layer in self._layers:
+            number = np.take(layer, by_row)
+            covered = (number != NONE) & lower_by_row
+            for each in np.unique(number[covered]).tolist():
+                if self.budgets[each].disrupted:
+                    mine = np.ascontiguousarray((covered & (number == each)).T)
+                    spared = mine.copy()
+                    self._spare(spared, self.budgets[each], rows)
+                    covered &= ~(mine & ~spared).T
+            places = np.flatnonzero(covered)
+            pods.append(places)
+            budgets.append(number.ravel()[places])
+        place, budget = np.concatenate(pods), np.concatenate(budgets).astype(np.int64)
+        group = place // len(kind) * len(self.budgets) + budget
+        order = np.lexsort((place, group))
+        group, place, budget = group[order], place[order], budget[order]
+        begins = np.flatnonzero(np.r_[True, group[1:] != group[:-1]]) if len(group) else group
+        turn = np.arange(1, len(group) + 1) - np.repeat(begins, np.diff(np.r_[begins, len(group)]))
+        beyond: Bools = np.zeros(by_row.shape, np.bool_)
+        beyond.ravel()[place[turn > self._allowed[budget]]] = True
+        return np.ascontiguousarray(beyond.T)
+
+    def _follow(self) -> None:
+        """Matches budgets against kinds that are new. Layer by layer: the first budget that covers each
+        kind, the second, and so on."""
         kinds = self._slots.kinds
         if self._generation != kinds.generation:
             self._generation = kinds.generation
-            self._covers = [np.zeros(0, np.bool_) for _ in self.budgets]
-        known = self._covers[number]
-        if len(known) < len(kinds.all):
-            budget = self.budgets[number]
-            more = [budget.covers(each.namespace, each.labels) for each in kinds.all[len(known) :]]
-            known = self._covers[number] = np.concatenate([known, np.array(more, np.bool_)])
-        return known
+            self._layers = np.zeros((1, 0), np.int32)
+        known = self._layers.shape[1]
+        if known == len(kinds.all):
+            return
+        covering = [
+            [n for n in self._in_namespace.get(k.namespace, ()) if self.budgets[n].covers(k.namespace, k.labels)]
+            for k in kinds.all[known:]
+        ]
+        depth = max(len(self._layers), *map(len, covering))
+        layers = np.full((depth, len(kinds.all)), NONE, np.int32)
+        layers[: len(self._layers), :known] = self._layers
+        for index, numbers in enumerate(covering, known):
+            layers[: len(numbers), index] = numbers
+        self._layers = layers
 
     def _spare(self, covered: Bools, budget: Budget, rows: Rows) -> None:
         """Leaves out pods the budget knows to be disrupted already."""

@@ -76,6 +76,7 @@ class _Sweep:
         there = self._lower & (short == 0)
         victims: Bools = np.zeros(there.shape, np.bool_)
         violations: Ints = np.zeros(len(self._rows), np.int64)
+        self._forget_plenty(there)
         beyond = self._coverage.violating(self._kind, self._lower, self._rows)
         if beyond is not None:
             self._let_back(there & beyond, victims)
@@ -91,16 +92,22 @@ class _Sweep:
         total = (self._priority * victims).sum(axis=0) + PRIORITY_OFFSET * count
         return Outcome(self._has_victims, short, victims, violations, count, highest, total, earliest)
 
+    def _forget_plenty(self, there: Bools) -> None:
+        """Leaves out what there is enough of for everybody to come back."""
+        pods = self._pods - np.count_nonzero(there, axis=0)
+        self._rooms = [(left, sizes) for left, sizes in self._rooms if _scarce(left, sizes, there)]
+        if (pods < 0).any():
+            self._rooms.append((self._pods, there.astype(np.int64)))
+
     def _let_back(self, asked: Bools, victims: Bools) -> None:
         for slot in np.flatnonzero(asked.any(axis=1)).tolist():
             wanted = asked[slot]
-            stays = wanted & (self._pods > 0)
+            stays = wanted
             for left, sizes in self._rooms:
-                stays &= left >= sizes[slot]
+                stays = stays & (left >= sizes[slot])
             for left, sizes in self._rooms:
                 left -= sizes[slot] * stays
-            self._pods -= stays
-            victims[slot] |= wanted & ~stays
+            victims[slot] |= wanted > stays
 
     def _room(self, slots: PodSlots, name: str, amount: int) -> Room:
         columns = slots.nodes.resources[slots.nodes.resource(name)]
@@ -115,3 +122,8 @@ class _Sweep:
         """Pods that are to come first take what they need."""
         for index, requests in self._ahead:
             left[index] -= sum(map(amount, requests))
+
+
+def _scarce(left: Ints, sizes: Ints, there: Bools) -> bool:
+    """Whether some row has less than what those who are to come back take."""
+    return bool((left < (sizes * there).sum(axis=0)).any())

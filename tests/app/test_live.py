@@ -1,0 +1,113 @@
+"""A live scheduler from its start to its end, against a server of few words on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import msgspec
+import pytest
+
+from app.small_server import NODES, PODS, SmallServer, node, pod
+from mooring.app.driver import Clock
+from mooring.app.live import LiveScheduler
+from mooring.app.making import make_engine
+from mooring.config.load import SchedulerConfig, default_config
+from mooring.config.scheduler import LeaderElection
+from mooring.plugins.catalogue import make_registry
+
+NO_ELECTION = LeaderElection(leader_elect=False)
+QUICK = LeaderElection(lease_duration=3, renew_deadline=1, retry_period=0.2)  # type: ignore[arg-type]
+
+
+def make_live(server: SmallServer, election: LeaderElection, **settings: object) -> LiveScheduler:
+    registry = make_registry()
+    config: SchedulerConfig = default_config(registry)
+    config = msgspec.structs.replace(config, leader_election=election, **settings)
+    return LiveScheduler(make_engine(config, registry), server.access, config, clock=Clock())
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[SmallServer]:
+    async with SmallServer() as made:
+        made.put(NODES, node("n"))
+        yield made
+
+
+async def test_pods_there_and_pods_to_come_are_bound(server: SmallServer) -> None:
+    server.put(PODS, pod("early"))
+    live = make_live(server, NO_ELECTION)
+    running = asyncio.create_task(live.run())
+    await server.until(lambda: server.bound)
+    server.put(PODS, pod("late"))
+    await server.until(lambda: len(server.bound) == 2)
+    live.stop()
+    assert await running == 0
+    assert server.bound == [("early", "n"), ("late", "n")]
+    live.engine.check()
+
+
+async def test_events_are_written_before_it_ends(server: SmallServer) -> None:
+    server.put(PODS, pod("one"))
+    live = make_live(server, NO_ELECTION)
+    running = asyncio.create_task(live.run())
+    await server.until(lambda: server.bound)
+    live.stop()
+    assert await running == 0
+    assert [event["reason"] for event in server.events] == ["Scheduled"]
+
+
+async def test_the_lease_is_given_back_at_the_end(server: SmallServer) -> None:
+    server.put(PODS, pod("one"))
+    live = make_live(server, LeaderElection())
+    running = asyncio.create_task(live.run())
+    await server.until(lambda: server.bound)
+    assert server.lease is not None
+    assert live.elector is not None
+    assert server.lease["spec"]["holderIdentity"] == live.elector.identity
+    live.stop()
+    assert await running == 0
+    assert server.lease["spec"]["holderIdentity"] == ""
+
+
+async def test_without_the_lease_nothing_is_bound(server: SmallServer) -> None:
+    other = {"holderIdentity": "another", "leaseDurationSeconds": 3600, "renewTime": "x"}
+    server.lease = {"metadata": {"name": "kube-scheduler", "resourceVersion": "1"}, "spec": other}
+    server.put(PODS, pod("one"))
+    live = make_live(server, LeaderElection())
+    running = asyncio.create_task(live.run())
+    await live.informers.synced()
+    await live.driver.caught_up()
+    assert len(live.engine.queue) == 1
+    live.stop()
+    assert await running == 0
+    assert server.bound == []
+
+
+async def test_who_cannot_renew_ends_with_1_and_writes_nothing(server: SmallServer) -> None:
+    server.put(PODS, pod("one"))
+    live = make_live(server, QUICK)
+    running = asyncio.create_task(live.run())
+    await server.until(lambda: server.bound)
+    server.lease_works = False
+    assert await running == 1
+    assert not live.leads()
+    server.put(PODS, pod("two"))
+    assert [name for name, _ in server.bound] == ["one"]
+
+
+@pytest.mark.parametrize("delayed", [False, True])
+async def test_a_replica_that_waits_follows_the_cluster_unless_told_not_to(
+    server: SmallServer, delayed: bool
+) -> None:
+    other = {"holderIdentity": "another", "leaseDurationSeconds": 3600, "renewTime": "x"}
+    server.lease = {"metadata": {"name": "kube-scheduler", "resourceVersion": "1"}, "spec": other}
+    live = make_live(server, QUICK, delay_cache_until_active=delayed)
+    running = asyncio.create_task(live.run())
+    if not delayed:
+        await live.informers.synced()
+        await live.driver.caught_up()
+    assert len(live.engine.cluster.nodes) == (0 if delayed else 1)
+    server.lease = None
+    live.stop()
+    assert await running == 0

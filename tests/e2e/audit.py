@@ -1,0 +1,143 @@
+"""Every state of every pod, in the order the API server made them: what happened, not only how it ended."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
+from types import TracebackType
+
+from e2e.amounts import Amounts, amounts, asked_by, total
+from e2e.api import Api, Object, with_query
+from e2e.cluster import Cluster
+from e2e.state import DONE, Pod
+from e2e.waiting import wait_for
+
+PODS = "/api/v1/pods"
+SILENCE_SECONDS = 5
+PAUSE_SECONDS = 0.2
+
+
+class Audit:
+    """Watches pods from when it is entered; `check` looks through all that was seen.
+
+    It asks the API server itself, past any proxy, and takes a watch up where it ended: nothing is missed.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.api: Api = cluster.api
+        self.events: list[Object] = []
+        self._bound: set[str] = set()
+        self._changed = threading.Condition()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="audit", daemon=True)
+
+    def __enter__(self) -> Audit:
+        listed = self.api.get(PODS)
+        assert not listed["items"], "an audit begins before the first pod"
+        self._version = str(listed["metadata"]["resourceVersion"])
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    @property
+    def bound(self) -> int:
+        """How many pods have got a node so far."""
+        return len(self._bound)
+
+    def wait_bound(self, count: int, timeout: float) -> bool:
+        """Until so many pods have got a node, at once when the last of them has; False when time is up."""
+        with self._changed:
+            return self._changed.wait_for(lambda: len(self._bound) >= count, timeout)
+
+    def check(self, expected: Iterable[Pod], *, within: float = 60) -> None:
+        """All these pods end bound; at no moment was a pod on two nodes, or a node taken twice over."""
+        uids = {pod.uid: pod.key for pod in expected}
+        wait_for(lambda: not self._unbound(uids), within=within, saying=f"{len(uids)} pods to be bound",
+                 tail=lambda: f"not bound: {self._unbound(uids)}")  # fmt: skip
+        state = self.cluster.state()
+        state.check_no_overcommit()
+        there = {pod.uid for pod in state.pods.values()}
+        lost = sorted(key for uid, key in uids.items() if uid not in there)
+        assert not lost, f"lost: {lost}"
+        self.check_history(state.nodes)
+        self.check_told()
+
+    def check_history(self, nodes: dict[str, Object]) -> None:
+        """At no moment was a pod on two nodes, or a node that still exists taken twice over."""
+        has = {name: amounts(each["status"]["allocatable"]) for name, each in nodes.items()}
+        placed: dict[str, Pod] = {}
+        taken: defaultdict[str, dict[str, Amounts]] = defaultdict(dict)
+        wrong: list[str] = []
+        for event in list(self.events):
+            pod = Pod(event["object"])
+            before = placed.get(pod.uid)
+            if before is not None and before.node:
+                if before.node != pod.node:
+                    wrong.append(f"{pod.key} went from {before.node} to {pod.node!r}")
+                taken[before.node].pop(pod.uid, None)
+            placed[pod.uid] = pod
+            if not pod.node or pod.phase in DONE or event["type"] == "DELETED":
+                continue
+            taken[pod.node][pod.uid] = asked_by(pod.raw)
+            if pod.node in has and (before is None or not before.node):
+                wrong += too_much(pod, total(taken[pod.node].values()), has[pod.node])
+        assert not wrong, "\n".join(wrong)
+
+    def check_told(self) -> None:
+        """No pod was said to be scheduled more than once."""
+        told = (each for each in self.cluster.events() if each["reason"] == "Scheduled")
+        times = Counter(each["regarding"]["uid"] for each in told)
+        assert max(times.values(), default=0) <= 1, times.most_common(5)
+
+    def _unbound(self, uids: dict[str, str]) -> list[str]:
+        return sorted(key for uid, key in uids.items() if uid not in self._bound)
+
+    def _watch(self) -> None:
+        while not self._over.is_set():
+            with suppress(OSError, http.client.HTTPException, ValueError):
+                self._follow()
+            self._over.wait(PAUSE_SECONDS)
+
+    def _follow(self) -> None:
+        """One watch, until it ends or nothing came for a while."""
+        query = {"watch": "true", "resourceVersion": self._version, "timeoutSeconds": str(SILENCE_SECONDS)}
+        api = self.api
+        connection = http.client.HTTPSConnection(api.host, api.port, timeout=2 * SILENCE_SECONDS, context=api.tls)
+        try:
+            connection.request("GET", with_query(PODS, query | {"allowWatchBookmarks": "true"}))
+            response = connection.getresponse()
+            while not self._over.is_set() and (line := response.readline()):
+                self._note(json.loads(line))
+        finally:
+            connection.close()
+
+    def _note(self, event: Object) -> None:
+        if event["type"] == "ERROR":
+            raise ValueError(event["object"])
+        self._version = event["object"]["metadata"]["resourceVersion"]
+        if event["type"] == "BOOKMARK":
+            return
+        self.events.append(event)
+        pod = Pod(event["object"])
+        if pod.node and pod.uid not in self._bound:
+            with self._changed:
+                self._bound.add(pod.uid)
+                self._changed.notify_all()
+
+
+def too_much(pod: Pod, asked: Amounts, has: Amounts) -> list[str]:
+    return [
+        f"{pod.key} made {pod.node} carry {float(amount):g} {name} of {float(has[name]):g}"
+        for name, amount in asked.items()
+        if amount > has[name]
+    ]
