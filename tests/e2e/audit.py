@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
+from http import HTTPStatus
 from types import TracebackType
 
 from e2e.amounts import Amounts, amounts, asked_by, total
@@ -17,7 +19,7 @@ from e2e.state import DONE, Pod
 from e2e.waiting import wait_for
 
 PODS = "/api/v1/pods"
-SILENCE_SECONDS = 5
+WATCH_SECONDS = 120
 PAUSE_SECONDS = 0.2
 
 
@@ -34,6 +36,7 @@ class Audit:
         self._bound: set[str] = set()
         self._changed = threading.Condition()
         self._over = threading.Event()
+        self._socket: socket.socket | None = None
         self._thread = threading.Thread(target=self._watch, name="audit", daemon=True)
 
     def __enter__(self) -> Audit:
@@ -47,6 +50,9 @@ class Audit:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         self._over.set()
+        if (open_now := self._socket) is not None:
+            with suppress(OSError):
+                open_now.shutdown(socket.SHUT_RDWR)
         self._thread.join()
 
     @property
@@ -109,16 +115,20 @@ class Audit:
             self._over.wait(PAUSE_SECONDS)
 
     def _follow(self) -> None:
-        """One watch, until it ends or nothing came for a while."""
-        query = {"watch": "true", "resourceVersion": self._version, "timeoutSeconds": str(SILENCE_SECONDS)}
+        """One watch, until it ends."""
+        query = {"watch": "true", "resourceVersion": self._version, "timeoutSeconds": str(WATCH_SECONDS)}
         api = self.api
-        connection = http.client.HTTPSConnection(api.host, api.port, timeout=2 * SILENCE_SECONDS, context=api.tls)
+        connection = http.client.HTTPSConnection(api.host, api.port, timeout=WATCH_SECONDS, context=api.tls)
         try:
             connection.request("GET", with_query(PODS, query | {"allowWatchBookmarks": "true"}))
+            self._socket = connection.sock
             response = connection.getresponse()
+            if response.status != HTTPStatus.OK:  # a server that has just started refuses even its admin
+                return
             while not self._over.is_set() and (line := response.readline()):
                 self._note(json.loads(line))
         finally:
+            self._socket = None
             connection.close()
 
     def _note(self, event: Object) -> None:

@@ -104,6 +104,7 @@ def test_a_policy_of_a_few_lines_changes_placements(
 ) -> None:
     cluster.create_nodes([node(f"old-{age}", labels={"age": str(age)}) for age in (3, 9, 6)])
     cluster.add_nodes(1, "new", cpu=1)
+    cluster.wait_ready(["old-3", "old-9", "old-6"])
     (tmp_path / "old_first.py").write_text(POLICY)
     start_mooring(policies=tmp_path)
     batch = {"kind": "batch"}
@@ -112,7 +113,7 @@ def test_a_policy_of_a_few_lines_changes_placements(
     assert placed(cluster, pod("web")) == "new-0"
     cluster.create_pods(pod("huge", cpu="2"))
     assert cluster.wait_unschedulable("huge").message.startswith(
-        "0/4 nodes are available: 1 Insufficient cpu, 3 node(s) are kept for other kinds of pods. "
+        "0/4 nodes are available: 1 node(s) are kept for other kinds of pods, 3 Insufficient cpu. "
     )
 
 

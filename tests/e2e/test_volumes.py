@@ -86,7 +86,8 @@ def test_a_claim_that_is_bound_later_lets_its_pod_in(cluster: Cluster, start_moo
     assert cluster.wait_unschedulable("db").message.startswith(
         "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims. "
     )
-    whose = {"namespace": cluster.namespace, "name": "data"}
+    uid = cluster.api.get(path_of(cluster, "data"))["metadata"]["uid"]
+    whose = {"namespace": cluster.namespace, "name": "data", "uid": uid}
     cluster.apply(volume(f"{storage}-v", storage, node="node-0", claim=whose))
     cluster.wait_running(1)
     assert cluster.pod("db").node == "node-0"

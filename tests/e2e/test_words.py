@@ -153,13 +153,15 @@ def compared(
 ) -> dict[str, Object]:
     """What Mooring says about these pods, which is what kube-scheduler says about them."""
     expected, said = (said_by(cluster, start(), pods) for start in (start_kube_scheduler, start_mooring))
-    other = {name: (said[name], expected[name]) for name in names_of(pods) if not same(said[name], expected[name])}
+    other = {
+        name: (said[name], expected[name]) for name in names_of(pods) if not same(said[name], expected[name])
+    }
     assert not other, json.dumps(other, indent=1)
     return said
 
 
 def same(said: Object, expected: Object) -> bool:
-    """Equal, or kube-scheduler found no state of its own after a pod was turned down for all nodes at once."""
+    """Equal, or kube-scheduler has slipped after it turned a pod down for all nodes at once."""
     if not expected["message"].endswith(LOOKUP_ERROR):
         return said == expected
     why = expected["message"].removesuffix(LOOKUP_ERROR)
@@ -176,7 +178,9 @@ def said_by(cluster: Cluster, scheduler: Scheduler, pods: list[Object]) -> dict[
     """What a scheduler writes into each pod's status and into the Event about it. Nothing of it stays."""
     names = names_of(pods)
     cluster.create_pods(*pods)
-    said = {name: wait_for(lambda name=name: words(cluster, name), saying=f"word of {name}") for name in names}
+    said = {
+        name: wait_for(lambda name=name: words(cluster, name), saying=f"word of {name}") for name in names
+    }
     scheduler.stop()
     for name in names:
         cluster.api.delete(f"{cluster.pods_path}/{name}", grace_seconds=0)

@@ -204,9 +204,9 @@ class World(JudgedWorld):
         self._put(things.make_attachment(name, volume))
 
     def put_budget(self, index: int, allowed: int, disrupted: int) -> None:
+        """Every third pod that is placed is known to be disrupted already, or none is."""
         names = [pod.name for pod, _ in self.placed.values()]
-        known = [names[disrupted % len(names)]] if names and disrupted % 2 else []
-        self._put(things.make_budget(index, allowed, known))
+        self._put(things.make_budget(index, allowed, names[disrupted::3]))
 
     def _put(self, new: Object) -> None:
         self.server.put(new)

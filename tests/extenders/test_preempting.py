@@ -268,7 +268,9 @@ def test_mistakes(said: Any, ignored: str | None, failure: str) -> None:
     assert found[0] == ignored
 
 
-@pytest.mark.parametrize("text", [[], {"NodeNameToMetaVictims": {"a": {"Pods": 7}}}, {"NodeNameToMetaVictims": 7}])
+@pytest.mark.parametrize(
+    "text", [[], {"NodeNameToMetaVictims": {"a": {"Pods": 7}}}, {"NodeNameToMetaVictims": 7}]
+)
 def test_answers_that_cannot_be_read(text: Any) -> None:
     world = crowded(preempting())
     nominated, evicted, message = outcome(answer(world, ask(world, preemptor()), text))

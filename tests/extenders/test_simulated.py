@@ -166,9 +166,7 @@ def test_two_extenders_in_turn(tmp_path: Path) -> None:
     assert result.evicted == ("default/low-b",)
     first, second = (body for _, _, body in asked)
     assert set(first["NodeNameToVictims"]) == {"a", "b"}
-    assert second["NodeNameToMetaVictims"] == {
-        "b": {"Pods": [{"UID": "uid-low-b"}], "NumPDBViolations": 0}
-    }
+    assert second["NodeNameToMetaVictims"] == {"b": {"Pods": [{"UID": "uid-low-b"}], "NumPDBViolations": 0}}
 
 
 @pytest.mark.parametrize("ignorable", [True, False])

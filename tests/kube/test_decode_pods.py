@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.kube.decode import Decoders
-from mooring.kube.decode_pods import READ_CONDITIONS, SCHEDULED, VOLUME_SOURCES
+from mooring.kube.decode_pods import READ_CONDITIONS, SCHEDULED
+from mooring.kube.wire_pods import VOLUME_SOURCES
 from mooring.model.objects import Pod
 from mooring.model.requests import bound_request
 

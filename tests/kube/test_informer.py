@@ -300,6 +300,22 @@ async def test_a_refusal_is_logged_once_in_the_words_of_the_server(
     assert said == [f"cannot follow pods: {words}", "following pods again"]
 
 
+async def test_what_may_be_listed_and_not_watched_is_not_in_sync(
+    following: Following, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = 'pods is forbidden: User "moor" cannot watch resource "pods" at the cluster scope'
+    following.pod("a")
+    following.awake = asyncio.Event()
+    following.plan.answers = [lambda: None, _raise(Refused(403, words, "Forbidden"))]
+    await following.until(lambda: following.slept)
+    assert f"cannot follow pods: {words}" in caplog.text
+    assert following.told == [(ADD, "a", "1")]
+    assert not following.informer.synced.is_set()
+    following.awake.set()
+    await following.caught_up()
+    assert following.informer.synced.is_set()
+
+
 async def test_waits_grow_until_something_is_heard(following: Following) -> None:
     following.pod("a")
     refused = _raise(Refused(500, "etcdserver: leader changed"))

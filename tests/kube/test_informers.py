@@ -10,7 +10,7 @@ import pytest
 
 from kube.watched_server import PODS, Fate, Refused, WatchedServer
 from mooring.engine.engine import Engine
-from mooring.engine.events import Event, NodeAdded, ObjectAdded, PodAdded
+from mooring.engine.events import Event, NodeAdded, ObjectAdded, ObjectChanged, PodAdded
 from mooring.errors import ConfigError
 from mooring.kube.client import Client
 from mooring.kube.discovery import parse
@@ -159,6 +159,32 @@ async def test_what_anybody_wants_whole_is_whole() -> None:
             [told] = listening.told
             assert isinstance(told, ObjectAdded)
             assert told.object.data["spec"] == kept
+
+
+async def test_what_makes_no_difference_does_not_reach_the_engine() -> None:
+    claims = "/api/v1/persistentvolumeclaims"
+    async with Listening("Node", "Pod", "ReplicaSet", "PersistentVolumeClaim") as listening:
+        server = listening.server
+
+        def write(beat: int) -> None:
+            ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": str(beat)}
+            server.put(NODES, "n", status={"conditions": [ready]})
+            started = {"type": "Ready", "status": "True" if beat else "False"}
+            server.put(PODS, "p", "default", spec={}, status={"phase": "Running", "conditions": [started]})
+            server.put(REPLICAS, "r", "default", spec={"replicas": beat}, status={"replicas": beat})
+            server.put(claims, "c", "default", spec={})
+
+        write(0)
+        await listening.synced()
+        listening.told.clear()
+        for beat in (1, 2):
+            write(beat)
+        await listening.until(lambda: len(listening.told) == 2)
+        server.put(NODES, "last")
+        await listening.until(lambda: len(listening.told) == 3)
+        # Whoever writes a claim names the version it saw: that has to be the newest.
+        told = [type(each) for each in listening.told]
+        assert told == [ObjectChanged, ObjectChanged, NodeAdded]
 
 
 async def test_more_kinds_can_be_followed_later() -> None:

@@ -43,6 +43,8 @@ def test_a_pod_is_bound() -> None:
         (event,) = await doing.events()
         assert (event["type"], event["reason"], event["action"]) == ("Normal", "Scheduled", "Binding")
         assert event["note"] == "Successfully assigned default/web to n1"
+        about = {"kind": "Pod", "namespace": "default", "name": "web", "uid": 'odd "uid"', "apiVersion": "v1"}
+        assert event["regarding"] == about
         assert doing.performer.backlog == 0
 
     in_virtual_time(run())

@@ -58,7 +58,7 @@ def test_what_an_event_says() -> None:
                 "apiVersion": "events.k8s.io/v1",
                 "kind": "Event",
                 "metadata": {"name": f"web.{START_NS:x}", "namespace": "default"},
-                "eventTime": "2023-11-14T22:13:20.123457Z",
+                "eventTime": "2023-11-14T22:13:20.123456Z",
                 "type": "Normal",
                 "reason": "Preempted",
                 "action": "Preempting",
@@ -110,9 +110,9 @@ def test_the_same_again_becomes_a_series() -> None:
         methods = [method for method, *_ in recording.server.asked]
         assert methods == ["POST", "PATCH"]  # the first time again; from then on it is only counted
         (event,) = recording.events
-        assert event["series"] == {"count": 2, "lastObservedTime": "2023-11-14T22:13:21.123457Z"}
+        assert event["series"] == {"count": 2, "lastObservedTime": "2023-11-14T22:13:21.123456Z"}
         await asyncio.sleep(10 * 60.0)
-        assert event["series"] == {"count": 5, "lastObservedTime": "2023-11-14T22:13:24.123457Z"}
+        assert event["series"] == {"count": 5, "lastObservedTime": "2023-11-14T22:13:24.123456Z"}
         assert len(recording.server.asked) == 3
         recording.say()  # the series is over: this is news
         await asyncio.sleep(1.0)

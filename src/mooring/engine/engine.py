@@ -116,8 +116,8 @@ class Engine:
         return min(moments, default=None)
 
     def catch_up(self) -> bool:
-        """A bit of work that may save time later, for when there is nothing else to do. True: there is more."""
-        return any([plugin.catch_up() for plugin in self._looking_ahead])
+        """A bit of work that may save time later, when there is nothing else to do. True: there is more."""
+        return any(plugin.catch_up() for plugin in self._looking_ahead)
 
     def attach(self, api: Api) -> None:
         """Gives binding plugins the API server their calls go to."""

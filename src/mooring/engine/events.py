@@ -53,11 +53,15 @@ class Bound(msgspec.Struct, frozen=True):
 
 
 class BindFailed(msgspec.Struct, frozen=True):
-    """A `Bind` decision could not be carried out; the message says why."""
+    """A `Bind` decision could not be carried out; the message says why.
+
+    `elsewhere` is the node the pod is on by now, when somebody else was faster.
+    """
 
     pod: Pod
     node: str
     message: str
+    elsewhere: str = ""
 
 
 class Consulted(msgspec.Struct, frozen=True):

@@ -52,7 +52,7 @@ class Ingest:
             ObjectChanged: lambda event, now: self._object(event.object, now),
             ObjectDeleted: lambda event, now: self._object_gone(event.object, now),
             Bound: lambda event, now: engine.bound(event.pod.metadata.uid, event.node),
-            BindFailed: lambda event, now: engine.bind_failed(event.pod.metadata.uid, event.message),
+            BindFailed: self._bind_failed,
             Consulted: lambda event, now: engine.consulted(event),
             EvictFailed: lambda event, now: engine.evict_failed(event.pod.metadata.uid, event.by),
             Tick: lambda event, now: self._tick(now),
@@ -146,6 +146,15 @@ class Ingest:
         self._engine.queue.delete(uid)
         if self._engine.extenders is not None:
             self._engine.extenders.forget(uid)
+
+    def _bind_failed(self, event: BindFailed, now: float) -> None:
+        uid = event.pod.metadata.uid
+        pod = self.pending.get(uid)
+        if event.elsewhere and pod is not None and uid in self._engine.binding:
+            # Its place counts from now on: the watch may be far behind, and others must not be put there.
+            self._bound_pod(pod.on_node(event.elsewhere), now)
+        else:
+            self._engine.bind_failed(uid, event.message)
 
     # nodes and other objects
 

@@ -67,7 +67,7 @@ class Verdict:
 
 
 def _counted(statuses: Collection[Status]) -> Counter[Status]:
-    """How often each is there. Most are the same object, which is quicker to tell than that they are equal."""
+    """How often each is there. Most are the same object, which is told quicker than that they are equal."""
     distinct = {id(status): status for status in statuses}
     counts: Counter[Status] = Counter()
     for number, count in Counter(map(id, statuses)).items():

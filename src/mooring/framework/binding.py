@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
+from types import CoroutineType
 from typing import Any
 
 from mooring.errors import MooringError
@@ -87,9 +88,9 @@ async def _bind(binders: Iterable[Hook], cycle: Cycle, pod: Pod, node_name: str)
 async def _ask(hook: Hook, point: str, cycle: Cycle, pod: Pod, node_name: str) -> Status | None:
     try:
         answer = hook.method(cycle, pod, node_name)
-        if inspect.isawaitable(answer):
+        if isinstance(answer, CoroutineType) or inspect.isawaitable(answer):
             answer = await answer
-        return answers.status(hook.name, point, answer)
+        return None if answer is None else answers.status(hook.name, point, answer)
     except Exception as error:
         raise BindingFailed(str(answers.raised(hook.name, point, error))) from error
 

@@ -14,7 +14,15 @@ from typing import Any
 
 import msgspec
 
-from mooring.errors import ApiError, Conflict, NotFound, TooManyRequests, Unauthorized, Unreachable
+from mooring.errors import (
+    ApiError,
+    Conflict,
+    Forbidden,
+    NotFound,
+    TooManyRequests,
+    Unauthorized,
+    Unreachable,
+)
 from mooring.kube.backoff import Backoff, Pace
 from mooring.kube.bodies import binding
 from mooring.kube.client import MERGE, Client
@@ -26,6 +34,7 @@ log = logging.getLogger("mooring.kube")
 
 RESENDS = 2  # how often a bind is sent again of which no trace is found
 LOOKING = Pace(initial=0.2, cap=10.0, jitter=0.5)
+MOST_REFUSALS = 12  # a server that has just started refuses everybody for a while; about a minute
 NO_KIND = 'no matches for kind "{}"'
 ELSEWHERE = 'pod {} is already assigned to node "{}"'
 
@@ -68,6 +77,7 @@ class KubeApi:
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.sent: set[str] = set()  # uids of pods that may be bound by now; whoever binds takes them out
+        self.elsewhere: dict[str, str] = {}  # by uid: where pods are that others have bound; likewise
         self._client = client
         self._slots = slots
         self._parked = parked
@@ -130,6 +140,8 @@ class KubeApi:
                 found = await self._node_of(pod, error)
                 if found == node_name:
                     return
+                if found:
+                    self.elsewhere[meta.uid] = found
                 if found and not isinstance(error, Conflict):
                     raise Conflict(409, ELSEWHERE.format(meta.name, found)) from error
                 if found or not resends or not isinstance(error, Unreachable):
@@ -138,13 +150,14 @@ class KubeApi:
 
     async def _node_of(self, pod: Pod, doubt: ApiError | None = None) -> str:
         """The node a pod is on, "" for none. Asks until there is an answer; NotFound when the pod is gone."""
-        backoff = Backoff(LOOKING)
+        backoff, refusals = Backoff(LOOKING), 0
         while True:
             try:
                 placed = _read_placed(await self._client.get(PODS, pod.key))
                 break
             except (msgspec.MsgspecError, ApiError) as error:
-                if isinstance(error, ApiError) and not _may_pass(error):
+                refusals += isinstance(error, Forbidden)
+                if isinstance(error, ApiError) and (not _may_pass(error) or refusals > MOST_REFUSALS):
                     raise
                 log.warning("whether %s is bound is not known yet (%s): %s", pod.key, doubt, error)
                 await self._sleep(backoff.next())
@@ -162,7 +175,7 @@ def _in_doubt(error: ApiError) -> bool:
 
 def _may_pass(error: ApiError) -> bool:
     """Whether the same question may be answered later."""
-    return error.code >= 500 or isinstance(error, (Unreachable, TooManyRequests, Unauthorized))
+    return error.code >= 500 or isinstance(error, (Unreachable, TooManyRequests, Unauthorized, Forbidden))
 
 
 def _resource(kind: str) -> Resource:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -31,12 +32,18 @@ def for_very(pod: Pod, patch: dict[str, Any]) -> dict[str, Any]:
 
 def timestamp(seconds: float) -> str:
     """A moment as the API server writes it, to the second."""
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _second(int(seconds)) + "Z"
 
 
 def micro_timestamp(seconds: float) -> str:
     """A moment to the microsecond, as in Events and Leases."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    whole = int(seconds)
+    return f"{_second(whole)}.{int((seconds - whole) * 1_000_000):06}Z"
+
+
+@lru_cache(8)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 class StatusPatch(msgspec.Struct, frozen=True):

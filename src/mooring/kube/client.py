@@ -116,8 +116,12 @@ class Client:
         query: Query = (),
         timeout_seconds: float | None = None,
         namespace: str = "",
+        opened: Callable[[], None] = lambda: None,
     ) -> AsyncIterator[WatchEvent]:
-        """Changes since a resource version, until the server ends the watch. Never tried again here."""
+        """Changes since a resource version, until the server ends the watch. Never tried again here.
+
+        `opened` is called once the server lets it be watched, which may be long before the first change.
+        """
         seconds = timeout_seconds or WATCH_SECONDS * (1 + self._random())
         asked = (
             *query,
@@ -131,6 +135,7 @@ class Client:
         async with self._transport.send(request) as response:
             if response.status >= 300:
                 raise error_from(response.status, await response.read(), response.headers)
+            opened()
             async for line in response.lines():
                 if line:
                     yield _event(line)

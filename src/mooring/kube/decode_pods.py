@@ -13,7 +13,16 @@ import msgspec
 
 from mooring.errors import QuantityError
 from mooring.kube.fragments import Fragments, Remembered, canonical
-from mooring.kube.metadata import EMPTY, MetaReader, WireMeta
+from mooring.kube.metadata import MetaReader
+from mooring.kube.wire_pods import (
+    WireContainer,
+    WireContainerStatus,
+    WirePod,
+    WireSpec,
+    WireStatus,
+    is_everywhere,
+    plain_volume,
+)
 from mooring.model.objects import (
     Affinity,
     Container,
@@ -37,85 +46,12 @@ SCHEDULED = "PodScheduled"
 
 Raw = msgspec.Raw
 encode = msgspec.json.Encoder().encode
-Wire = msgspec.Struct
-
-
-class WireContainer(Wire, frozen=True, rename="camel", gc=False, omit_defaults=True):
-    name: str = ""
-    image: str = ""
-    ports: Raw = EMPTY
-    resources: Raw = EMPTY
-    restart_policy: str = ""
-
-
-class WireVolume(Wire, frozen=True, rename="camel", gc=False, omit_defaults=True):
-    """The kinds of volumes that decide where a pod can be. Others are on every node."""
-
-    name: str = ""
-    persistent_volume_claim: Raw = EMPTY
-    ephemeral: Raw = EMPTY
-    csi: Raw = EMPTY
-    gce_persistent_disk: Raw = EMPTY
-    aws_elastic_block_store: Raw = EMPTY
-    azure_disk: Raw = EMPTY
-    cinder: Raw = EMPTY
-    vsphere_volume: Raw = EMPTY
-    portworx_volume: Raw = EMPTY
-    iscsi: Raw = EMPTY
-    rbd: Raw = EMPTY
-
-
-class WireSpec(Wire, rename="camel", gc=False, omit_defaults=True):
-    """What is read of a spec. Written out again it is the key under which equal specs are found."""
-
-    node_name: str = ""
-    scheduler_name: str = ""
-    priority: int | None = None
-    priority_class_name: str = ""
-    preemption_policy: str = ""
-    node_selector: Raw = EMPTY
-    affinity: Raw = EMPTY
-    tolerations: Raw = EMPTY
-    topology_spread_constraints: Raw = EMPTY
-    containers: tuple[WireContainer, ...] | None = None
-    init_containers: tuple[WireContainer, ...] | None = None
-    overhead: Raw = EMPTY
-    resources: Raw = EMPTY
-    volumes: list[WireVolume] | None = None
-    scheduling_gates: Raw = EMPTY
-    resource_claims: Raw = EMPTY
-    host_network: bool = False
-    restart_policy: str = ""
-    termination_grace_period_seconds: int | None = None
-
-
-class WireContainerStatus(Wire, frozen=True, rename="camel", gc=False, omit_defaults=True):
-    name: str = ""
-    resources: Raw = EMPTY
-    allocated_resources: Raw = EMPTY
-
-
-class WireStatus(Wire, frozen=True, rename="camel", gc=False):
-    phase: str = ""
-    nominated_node_name: str = ""
-    start_time: str | None = None
-    conditions: tuple[PodCondition, ...] | None = None
-    container_statuses: tuple[WireContainerStatus, ...] | None = None
-    init_container_statuses: tuple[WireContainerStatus, ...] | None = None
-    resources: Raw = EMPTY
-    allocated_resources: Raw = EMPTY
-
-
-class WirePod(Wire, frozen=True, gc=False):
-    metadata: WireMeta = WireMeta()
-    spec: WireSpec = msgspec.field(default_factory=WireSpec)
-    status: WireStatus = WireStatus()
 
 
 Statuses = tuple[ContainerStatus, ...]
 
 
-class Granted(Wire, frozen=True, gc=False):
+class Granted(msgspec.Struct, frozen=True, gc=False):
     """What a resize has come to, as a status says it."""
 
     containers: Statuses = ()
@@ -125,9 +61,6 @@ class Granted(Wire, frozen=True, gc=False):
 
 
 NOTHING_GRANTED = Granted()
-VOLUME_SOURCES = {
-    field.name: field.encode_name for field in msgspec.structs.fields(WireVolume) if field.name != "name"
-}
 
 
 class PodDecoder:
@@ -173,7 +106,7 @@ class PodDecoder:
         """The spec without its node: one object for all pods that ask for the same."""
         wire.node_name = ""
         if wire.volumes:
-            wire.volumes = [each for each in wire.volumes if not _is_everywhere(each)] or None
+            wire.volumes = [each for each in wire.volumes if not is_everywhere(each)] or None
         key = encode(wire)
         known = self._specs.known.get(key)
         if known is None:
@@ -192,7 +125,7 @@ class PodDecoder:
             preemption_policy=word(wire.preemption_policy),
             containers=self._read_containers(wire.containers),
             init_containers=self._read_containers(wire.init_containers),
-            volumes=tuple(map(_volume, wire.volumes or ())),
+            volumes=tuple(map(plain_volume, wire.volumes or ())),
             host_network=wire.host_network,
             restart_policy=word(wire.restart_policy),
             termination_grace_period_seconds=wire.termination_grace_period_seconds,
@@ -294,25 +227,3 @@ class PodDecoder:
             )
             for each in found or ()
         )
-
-
-def _is_everywhere(volume: WireVolume) -> bool:
-    """Identity will do: what is not there is the default itself."""
-    return (
-        volume.persistent_volume_claim is EMPTY
-        and volume.ephemeral is EMPTY
-        and volume.csi is EMPTY
-        and volume.gce_persistent_disk is EMPTY
-        and volume.aws_elastic_block_store is EMPTY
-        and volume.azure_disk is EMPTY
-        and volume.cinder is EMPTY
-        and volume.vsphere_volume is EMPTY
-        and volume.portworx_volume is EMPTY
-        and volume.iscsi is EMPTY
-        and volume.rbd is EMPTY
-    )
-
-
-def _volume(wire: WireVolume) -> dict[str, Any]:
-    sources = {field: bytes(getattr(wire, name)) for name, field in VOLUME_SOURCES.items()}
-    return {"name": wire.name} | {field: msgspec.json.decode(raw) for field, raw in sources.items() if raw}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from mooring.kube.bodies import micro_timestamp
+from mooring.kube.recent import Recent
 from mooring.model.objects import Node, Object, Pod
 
 NOTE_BYTES = 1024  # the API server takes no more
@@ -87,16 +88,13 @@ class Memory:
     """What was told lately, by what makes Events the same."""
 
     def __init__(self, limit: int = REMEMBERED) -> None:
-        self._limit = limit
-        self._told: dict[tuple[str, ...], Told] = {}
+        self._told = Recent[tuple[str, ...], Told](limit)
 
     def find(self, key: tuple[str, ...]) -> Told | None:
         return self._told.get(key)
 
     def keep(self, key: tuple[str, ...], told: Told) -> None:
-        self._told[key] = told
-        if len(self._told) > self._limit:
-            del self._told[next(iter(self._told))]
+        self._told.put(key, told)
 
     def due(self, now_s: float) -> list[Told]:
         """Series to write now. Those that are over are forgotten with it."""
@@ -106,12 +104,12 @@ class Memory:
             if told.is_behind and (over or now_s - told.written_s >= REFRESHED_S):
                 due.append(told)
             if over:
-                del self._told[key]
+                self._told.drop(key)
         return due
 
     def unwritten(self) -> list[Told]:
         """Series of which the server does not know the whole."""
-        return [told for told in self._told.values() if told.is_behind]
+        return [told for _, told in self._told.items() if told.is_behind]
 
 
 def reference_to(about: Pod | Node | Object | Reference) -> Reference:

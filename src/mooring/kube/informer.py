@@ -47,7 +47,8 @@ def always_different(old: object, new: object) -> bool:
 
 
 class Informer(Generic[T]):
-    """One kind of objects. `run` never returns; `synced` is set when all of the first list is told."""
+    """One kind of objects. `run` never returns; `synced` is set when all of the first list is told, and the
+    server lets what follows be watched: who knows how things were but not how they go on is not in sync."""
 
     def __init__(
         self,
@@ -128,10 +129,10 @@ class Informer(Generic[T]):
         self._version = version
         self._missing = 0
         self._content()
-        self.synced.set()
 
     async def _watch(self) -> None:
-        async for event in self._client.watch(self.resource, self._version, query=self._query):
+        changes = self._client.watch(self.resource, self._version, query=self._query, opened=self.synced.set)
+        async for event in changes:
             self._take(event)
             if not self._heard:
                 self._heard = True

@@ -61,9 +61,10 @@ class KubePerformer:
         self._listener = tell
         self._recorder = recorder
         self._extenders = extenders
-        self._pool = Pool(tasks)
-        self._questions = Pool(ASKING)
         slots = slots or Slots()
+        self._pool = Pool(tasks, slots.free)
+        slots.on_free = self._pool.start
+        self._questions = Pool(ASKING)
         self.api = KubeApi(client, slots, parked=self._pool.parked)
         self._slots = slots
         self._statuses = Statuses(client, slots, self._pool.superseded)
@@ -156,6 +157,8 @@ class KubePerformer:
             self._bound(decision)
         finally:
             self.api.sent.discard(pod.metadata.uid)
+            if self.api.elsewhere:
+                self.api.elsewhere.pop(pod.metadata.uid, None)
 
     def _bound(self, decision: Bind) -> None:
         pod, node = decision.pod, decision.node
@@ -167,7 +170,8 @@ class KubePerformer:
             self._evictions.perform(evict)  # its binding did not let itself be stopped
 
     def _failed(self, decision: Bind, message: str) -> None:
-        self._tell(BindFailed(decision.pod, decision.node, message))
+        elsewhere = self.api.elsewhere.pop(decision.pod.uid, "")
+        self._tell(BindFailed(decision.pod, decision.node, message, elsewhere))
         if (evict := self._preempted.pop(decision.pod.uid, None)) is not None:
             self._evictions.record(evict, in_memory=True)
 

@@ -40,10 +40,16 @@ class Line:
 
 
 class Pool:
-    """Lines of jobs by key. What goes wrong is told by the work itself: it is not to raise."""
+    """Lines of jobs by key. What goes wrong is told by the work itself: it is not to raise.
 
-    def __init__(self, limit: int = TASKS) -> None:
+    `room` says how many tasks will find what they need first. Others are not started: they would only
+    wait. Whoever makes room calls `start`.
+    """
+
+    def __init__(self, limit: int = TASKS, room: Callable[[], int] = lambda: TASKS) -> None:
         self._limit = limit
+        self._room = room
+        self._fresh = 0  # tasks that are started and have not had their first turn
         self._lines: dict[str, Line] = {}
         self._urgent: deque[str] = deque()  # keys of lines to start
         self._others: deque[str] = deque()
@@ -70,7 +76,7 @@ class Pool:
                 self._urgent.append(key)
         line.jobs.append(Job(work, subject))
         if line.task is None and self._running < self._limit:
-            self._start()
+            self.start()
 
     def line(self, key: str) -> Line | None:
         return self._lines.get(key)
@@ -84,7 +90,7 @@ class Pool:
     def parked(self) -> Iterator[None]:
         """Somebody else may run while this task waits for the world to change."""
         self._running -= 1
-        self._start()
+        self.start()
         try:
             yield
         finally:
@@ -112,10 +118,17 @@ class Pool:
         """Waits until tasks that were cancelled have ended."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _start(self) -> None:
-        while self._running < self._limit and (key := self._next()) is not None:
+    def start(self) -> None:
+        """Starts as many lines as may run now."""
+        if not self._urgent and not self._others:
+            return
+        while self._running < self._limit and self._fresh < self._room():
+            key = self._next()
+            if key is None:
+                return
             line = self._lines[key]
             self._running += 1
+            self._fresh += 1
             line.task = task = asyncio.get_running_loop().create_task(self._run(key, line))
             self._tasks.add(task)
 
@@ -133,6 +146,7 @@ class Pool:
 
     async def _run(self, key: str, line: Line) -> None:
         line.begun = True
+        self._fresh -= 1
         try:
             while line.jobs:
                 work, subject = line.jobs[0]
@@ -143,13 +157,14 @@ class Pool:
                 line.jobs.popleft()
         finally:
             self._forget(key, line)
-            self._start()
+            self.start()
 
     def _forget(self, key: str, line: Line) -> None:
         if self._lines.get(key) is line:
             del self._lines[key]
         if line.task is not None:
             self._running -= 1
+            self._fresh -= not line.begun
             self._tasks.discard(line.task)
         if not self._lines:
             self._idle.set()

@@ -166,10 +166,12 @@ class Recorder:
                 wait.cancel()
 
     async def _send(self, told: Told) -> None:
+        slots = self._slots
         for attempt in range(1, TRIES + 1):
+            if not slots.take_now(EVENT):
+                await slots.take(EVENT)
             try:
-                async with self._slots.of(EVENT):
-                    await self._write(told)
+                await self._write(told)
                 return
             except Unreachable as error:
                 if attempt == TRIES or self._hurry.is_set():
@@ -178,6 +180,8 @@ class Recorder:
             except ApiError as error:
                 self._give_up(told, error)
                 return
+            finally:
+                slots.give(EVENT)
             await self._sleep(RETRY_S)
 
     async def _write(self, told: Told) -> None:

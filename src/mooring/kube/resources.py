@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from urllib.parse import quote
 
@@ -9,6 +10,14 @@ import msgspec
 
 STORAGE = "storage.k8s.io"
 DEVICES = "resource.k8s.io"
+
+
+_is_plain = re.compile(r"[A-Za-z0-9._~:-]*").fullmatch
+
+
+def _quoted(name: str) -> str:
+    """A name as part of a path. Nearly all names are so already, and looking costs less than quoting."""
+    return name if _is_plain(name) else quote(name, safe=":")
 
 
 class Resource(msgspec.Struct, frozen=True, dict=True):
@@ -33,10 +42,10 @@ class Resource(msgspec.Struct, frozen=True, dict=True):
         """The path of an object, of its subresource, or of all objects in a namespace or everywhere."""
         path = self.root
         if namespace and self.namespaced:
-            path += "/namespaces/" + quote(namespace, safe="")
+            path += "/namespaces/" + _quoted(namespace)
         path += "/" + self.plural
         if name:
-            path += "/" + quote(name, safe=":")
+            path += "/" + _quoted(name)
         return f"{path}/{sub}" if sub else path
 
     def path_of(self, key: str, sub: str = "") -> str:

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
 BINDING, STATUS, EVENT = range(3)  # lanes, the most urgent first
 LANES = (BINDING, STATUS, EVENT)
@@ -21,15 +21,19 @@ TURNS = 8  # every so many turns the least urgent lane goes first
 
 
 class Slots:
-    """Each call takes a slot and gives it back, with its lane."""
+    """Each call takes a slot and gives it back, with its lane. `on_free` hears when nobody waits for one."""
 
     def __init__(self, limit: int = CALLS_IN_FLIGHT) -> None:
+        self.on_free: Callable[[], None] = lambda: None
         self._free = limit
         self._waiting: tuple[deque[asyncio.Future[None]], ...] = tuple(deque() for _ in LANES)
         self._turn = 0
         self._binding = 0  # bindings that hold a slot or wait for one
         self.quiet = asyncio.Event()  # set while nothing is being bound
         self.quiet.set()
+
+    def free(self) -> int:
+        return self._free
 
     @asynccontextmanager
     async def of(self, lane: int) -> AsyncIterator[None]:
@@ -84,6 +88,7 @@ class Slots:
                     turn.set_result(None)
                     return
         self._free += 1
+        self.on_free()
 
     def _begin(self) -> None:
         self._binding += 1

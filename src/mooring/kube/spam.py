@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mooring.kube.recent import Recent
+
 BURST = 25
 REFILL_S = 300.0  # client-go's: one more Event every five minutes
-REMEMBERED = 4096
+REMEMBERED = 8192
 
 
 class SpamFilter:
@@ -16,15 +18,13 @@ class SpamFilter:
         self._clock = clock
         self._burst = burst
         self._refill_s = refill_s
-        self._buckets: dict[tuple[str, str], tuple[float, float]] = {}  # tokens, and as of when
+        self._buckets = Recent[tuple[str, str], tuple[float, float]](REMEMBERED)  # tokens, and as of when
 
     def lets_pass(self, reporter: str, uid: str) -> bool:
         """Whether one more Event about the object is fine."""
         now, key = self._clock(), (reporter, uid)
-        tokens, since = self._buckets.pop(key, (float(self._burst), now))
+        tokens, since = self._buckets.get(key) or (float(self._burst), now)
         tokens = min(float(self._burst), tokens + (now - since) / self._refill_s)
         passes = tokens >= 1
-        self._buckets[key] = (tokens - 1 if passes else tokens, now)
-        if len(self._buckets) > REMEMBERED:
-            del self._buckets[next(iter(self._buckets))]
+        self._buckets.put(key, (tokens - 1 if passes else tokens, now))
         return passes

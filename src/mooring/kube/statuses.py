@@ -16,6 +16,7 @@ import msgspec
 from mooring.errors import ApiError, Conflict, NotFound, Unreachable
 from mooring.kube.bodies import StatusPatch, timestamp
 from mooring.kube.client import STRATEGIC, Client
+from mooring.kube.recent import Recent
 from mooring.kube.resources import PODS
 from mooring.kube.slots import STATUS, Slots
 from mooring.model.objects import Pod, PodCondition
@@ -84,7 +85,9 @@ class Statuses:
         self._now = now
         self._sleep = sleep
         self._random = random
-        self._written: dict[str, tuple[str, Known]] = {}  # by uid, with the version it was written on
+        self._written = Recent[str, tuple[str, Known]](
+            REMEMBERED
+        )  # by uid, with the version it was written on
 
     async def write(self, wanted: Wanted, lane: int = STATUS) -> None:
         """Has the status say what is wanted, or raises ApiError. Gives up in silence when superseded."""
@@ -98,7 +101,7 @@ class Statuses:
 
     def forget(self, uid: str) -> None:
         """Nothing will be written about the pod any more."""
-        self._written.pop(uid, None)
+        self._written.drop(uid)
 
     async def _send(self, pod: Pod, body: bytes, lane: int) -> bool:
         for wait in (*WAITS_S, None):
@@ -116,17 +119,14 @@ class Statuses:
 
     def _known(self, pod: Pod) -> Known:
         """What is there: as the pod says, unless something was written since that it does not show yet."""
-        version, known = self._written.get(pod.uid, ("", None))
-        if known is not None and version == pod.metadata.resource_version:
-            return known
+        written = self._written.get(pod.uid)
+        if written is not None and written[0] == pod.metadata.resource_version:
+            return written[1]
         status = pod.status
         return Known({each.type: each for each in status.conditions}, status.nominated_node_name)
 
     def _remember(self, pod: Pod, known: Known) -> None:
-        self._written.pop(pod.uid, None)
-        self._written[pod.uid] = (pod.metadata.resource_version, known)
-        if len(self._written) > REMEMBERED:
-            del self._written[next(iter(self._written))]
+        self._written.put(pod.uid, (pod.metadata.resource_version, known))
 
 
 def condition_of(kind: str, status: str, reason: str, message: str) -> PodCondition:

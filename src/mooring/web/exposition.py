@@ -46,6 +46,27 @@ def encode(readings: Sequence[Reading], accept: str, more: Iterable[Collector] =
     return encoder(registry), content_type
 
 
+def gauges_text(readings: Sequence[Reading]) -> bytes:
+    """The plain text of gauges: what `encode` writes, quickly enough for a series of every pod there is."""
+    lines = []
+    for reading in readings:
+        name, labels = reading.family.name, sorted(reading.family.labels)
+        order = [reading.family.labels.index(label) for label in labels]
+        pairs = ",".join(label + '="{}"' for label in labels)
+        form = (name + "{{" + pairs + "}} {}\n").format
+        lines.append(f"# HELP {name} {_help(reading.family)}\n# TYPE {name} gauge\n")
+        for values, value in reading.series:
+            assert not isinstance(value, Buckets)
+            lines.append(form(*(_escaped(values[place]) for place in order), str(floatToGoString(value))))  # type: ignore[no-untyped-call]
+    return "".join(lines).encode()
+
+
+def _escaped(value: str) -> str:
+    if "\\" in value or "\n" in value or '"' in value:
+        return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+    return value
+
+
 def metric_of(reading: Reading) -> Metric:
     family = reading.family
     if family.kind is Kind.HISTOGRAM:

@@ -38,7 +38,8 @@ def read_resources(pods: Iterable[Pod]) -> list[Reading]:
     for pod in pods:
         if not pod.spec.node_name or pod.status.phase not in FINISHED:
             _add(requests, pod, pod.spec.request)
-            _add(limits, pod, pod_request(limits_as_requests(pod.spec)))
+            if has_limits(pod.spec):
+                _add(limits, pod, pod_request(limits_as_requests(pod.spec)))
     return [requests, limits]
 
 
@@ -59,6 +60,11 @@ def unit_of(resource: str) -> str:
     if resource in ("memory", "ephemeral-storage", "storage") or resource.startswith("hugepages-"):
         return BYTES
     return INTEGER if resource.startswith("attachable-volumes-") else ""
+
+
+def has_limits(spec: PodSpec) -> bool:
+    containers = (*spec.containers, *spec.init_containers)
+    return any(one.resources.limits for one in containers) or bool(spec.resources and spec.resources.limits)
 
 
 def limits_as_requests(spec: PodSpec) -> PodSpec:

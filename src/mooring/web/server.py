@@ -20,6 +20,7 @@ import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler
 from prometheus_client import PlatformCollector, ProcessCollector
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from mooring.config.load import SchedulerConfig
 from mooring.engine.engine import Engine
@@ -27,11 +28,12 @@ from mooring.errors import ConfigError
 from mooring.framework.measures import Family, Kind
 from mooring.framework.meter import Meter
 from mooring.logs.decisions import DecisionLog
+from mooring.model.objects import Pod
 from mooring.web import flags, pages
 from mooring.web.access import Authorize, guarded
 from mooring.web.certificates import OwnTls, ServerTls, server_tls
 from mooring.web.configz import configz
-from mooring.web.exposition import encode
+from mooring.web.exposition import encode, gauges_text
 from mooring.web.health import Health
 from mooring.web.reading import Reading, read
 from mooring.web.resource_metrics import pods_of, read_resources
@@ -160,8 +162,8 @@ class Serving:
     async def _resources(self, request: web.Request) -> web.Response:
         if not self._shown.leads():
             return web.Response()
-        pods = pods_of(self._shown.engine)
-        return await self._exposed(request, await asyncio.to_thread(read_resources, pods))
+        body = await asyncio.to_thread(_resources_text, pods_of(self._shown.engine))
+        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
 
     async def _slis(self, request: web.Request) -> web.Response:
         series = [
@@ -188,6 +190,10 @@ class Serving:
 
     async def _flagz(self, request: web.Request) -> web.Response:
         return web.Response(text=pages.flagz(self._settings.flags))
+
+
+def _resources_text(pods: list[Pod]) -> bytes:
+    return gauges_text(read_resources(pods))
 
 
 def certificate_names(bind_address: str) -> list[str]:

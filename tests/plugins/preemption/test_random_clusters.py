@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from mooring.model.objects import (
     PodAffinityTerm,
     TopologySpreadConstraint,
 )
+from mooring.plugins.preemption import coverage
 from mooring.plugins.topology.interpod import InterPodAffinity
 from mooring.plugins.topology.spread import PodTopologySpread
 from plugins.preemption.arena import Answer, Arena, answer_of, started
@@ -131,8 +133,9 @@ def answered(cluster: dict[str, Any], wanted: Pod, *plugins: Any, exact: bool) -
 @given(clusters())
 def test_arrays_and_filters_do_as_the_reference(cluster: dict[str, Any]) -> None:
     expected = preempt(**cluster)
-    for exact in (False, True):
-        answer = answered(cluster, as_pod(cluster["pod"]), exact=exact)
+    for few, exact in ((coverage.FEW, False), (0, False), (coverage.FEW, True)):
+        with patch.object(coverage, "FEW", few):
+            answer = answered(cluster, as_pod(cluster["pod"]), exact=exact)
         if expected.fits:
             assert answer is None
             continue

@@ -24,6 +24,7 @@ class Coverage:
         self.keys = tuple(sorted({r.key for budget in budgets for r in budget.requirements}))
         self._slots = slots
         self._allowed = np.array([budget.allowed for budget in budgets], np.int64)
+        self._disrupted = [number for number, budget in enumerate(budgets) if budget.disrupted]
         self._in_namespace: dict[str, list[int]] = defaultdict(list)
         for number, budget in enumerate(budgets):
             self._in_namespace[budget.namespace].append(number)
@@ -59,29 +60,30 @@ class Coverage:
         return beyond
 
     def _together(self, kind: Small, lower: Bools, rows: Rows) -> Bools:
-        """Lists every pod with every budget that covers it, and numbers those of one node and budget."""
-        pods, budgets = [], []  # places in the flattened arrays, row by row; and numbers
+        """Lists every pod with every budget that covers it, and counts within each node and budget."""
+        wide, pods, budgets = len(kind), [], []
         by_row, lower_by_row = np.ascontiguousarray(kind.T), np.ascontiguousarray(lower.T)
         for layer in self._layers:
             number = np.take(layer, by_row)
             covered = (number != NONE) & lower_by_row
-            for each in np.unique(number[covered]).tolist():
-                if self.budgets[each].disrupted:
-                    mine = np.ascontiguousarray((covered & (number == each)).T)
-                    spared = mine.copy()
-                    self._spare(spared, self.budgets[each], rows)
-                    covered &= ~(mine & ~spared).T
+            for each in self._disrupted:
+                mine = covered & (number == each)
+                left = np.ascontiguousarray(mine.T)
+                self._spare(left, self.budgets[each], rows)
+                covered &= ~mine | left.T
             places = np.flatnonzero(covered)
             pods.append(places)
             budgets.append(number.ravel()[places])
         place, budget = np.concatenate(pods), np.concatenate(budgets).astype(np.int64)
-        group = place // len(kind) * len(self.budgets) + budget
-        order = np.lexsort((place, group))
+        group = place // wide * len(self.budgets) + budget
+        order = np.argsort(group * wide + place % wide)  # the more important pods of a group first
         group, place, budget = group[order], place[order], budget[order]
-        begins = np.flatnonzero(np.r_[True, group[1:] != group[:-1]]) if len(group) else group
-        turn = np.arange(1, len(group) + 1) - np.repeat(begins, np.diff(np.r_[begins, len(group)]))
+        index = np.arange(len(group))
+        begins = np.ones(len(group), np.bool_)
+        np.not_equal(group[1:], group[:-1], out=begins[1:])
+        before = index - np.maximum.accumulate(np.where(begins, index, 0))  # in the same group
         beyond: Bools = np.zeros(by_row.shape, np.bool_)
-        beyond.ravel()[place[turn > self._allowed[budget]]] = True
+        beyond.ravel()[place[before >= self._allowed[budget]]] = True
         return np.ascontiguousarray(beyond.T)
 
     def _follow(self) -> None:
@@ -95,7 +97,11 @@ class Coverage:
         if known == len(kinds.all):
             return
         covering = [
-            [n for n in self._in_namespace.get(k.namespace, ()) if self.budgets[n].covers(k.namespace, k.labels)]
+            [
+                n
+                for n in self._in_namespace.get(k.namespace, ())
+                if self.budgets[n].covers(k.namespace, k.labels)
+            ]
             for k in kinds.all[known:]
         ]
         depth = max(len(self._layers), *map(len, covering))

@@ -52,12 +52,12 @@ def sweep(slots: PodSlots, rows: Rows, need: Need, ahead: Ahead, coverage: Cover
 class _Sweep:
     """One pod on some rows, after every less important pod has gone."""
 
-    def __init__(
-        self, slots: PodSlots, rows: Rows, need: Need, ahead: Ahead, coverage: Coverage
-    ) -> None:
+    def __init__(self, slots: PodSlots, rows: Rows, need: Need, ahead: Ahead, coverage: Coverage) -> None:
         nodes, kinds = slots.nodes, slots.kinds
         self._rows = rows
-        self._ahead = [(i, ahead[row]) for i, row in enumerate(rows.tolist()) if row in ahead] if ahead else []
+        self._ahead = (
+            [(i, ahead[row]) for i, row in enumerate(rows.tolist()) if row in ahead] if ahead else []
+        )
         there = slots.gather(rows)
         self._kind, self._start_us = there.kind, there.start_us
         self._coverage = coverage
