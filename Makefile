@@ -39,8 +39,8 @@ cluster: $(READY) ## a real control plane with NODES nodes and Mooring, until Ct
 	$(BIN)/python tests/e2e/serve.py --nodes $(NODES)
 
 check: $(READY) ## style, types, layers
-	$(BIN)/ruff check src tests examples
-	$(BIN)/ruff format --check src tests examples
+	$(BIN)/ruff check src tests examples benchmarks
+	$(BIN)/ruff format --check src tests examples benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -122,6 +122,17 @@ def test_time_alone_brings_a_pod_back(desk: Desk) -> None:
     assert isinstance(desk.done.pop(), Wait)
 
 
+def test_an_object_that_makes_no_sense_is_passed_over(desk: Desk) -> None:
+    desk.driver.tell(NodeAdded(node("odd").has(cpu="many").build()))
+    desk.driver.tell(NodeAdded(node("n").has(cpu=100, pods=1000).build()))
+    desk.tell_pods(1)
+    desk.driver.start()
+    desk.driver.turn()
+    (bind,) = desk.done
+    assert isinstance(bind, Bind)
+    assert bind.node == "n"
+
+
 async def test_it_sleeps_until_it_is_told_something(desk: Desk) -> None:
     desk.driver.start()
     running = asyncio.create_task(desk.driver.run())

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from mooring.app import make_engine, read_config
+from mooring.app.making import make_engine, read_config
 from mooring.cli.check import command
 from mooring.engine.decisions import Bind
 from mooring.engine.events import NodeAdded, PodAdded

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from deploy.objects import CHART, MANIFESTS, NAMESPACE, ROOT, STATIC_POD, Object, manifests, named, only, read
-from mooring.app import make_engine, read_config
+from mooring.app.making import make_engine, read_config
 from mooring.plugins.catalogue import make_registry
 
 LABELS = {"app.kubernetes.io/name": "mooring", "app.kubernetes.io/instance": "mooring"}

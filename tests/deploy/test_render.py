@@ -23,7 +23,7 @@ from deploy.objects import (
     rendered,
     run_helm,
 )
-from mooring.app import make_engine, read_config
+from mooring.app.making import make_engine, read_config
 from mooring.plugins.catalogue import make_registry
 
 HELM = helm()

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from deploy.objects import CHART, MANIFESTS, ROOT, Object, manifests, only
-from mooring.app import make_engine, simulate
+from mooring.app.making import make_engine
+from mooring.app.simulating import simulate
 from mooring.config.load import default_config
 from mooring.kube.kinds import kinds_read
 from mooring.kube.resources import BY_KIND

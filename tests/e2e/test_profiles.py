@@ -13,7 +13,7 @@ from e2e.nodes import node
 from e2e.scheduler import SchedulerDied, StartScheduler
 from e2e.waiting import holds, wait_for
 from e2e.workloads import pod
-from mooring.app import simulate
+from mooring.app.simulating import simulate
 
 PACKING: Object = {
     "schedulerName": "packer",

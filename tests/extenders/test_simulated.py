@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from extenders.server import Reply, says, serving
-from mooring.app import simulate
+from mooring.app.simulating import simulate
 from mooring.sim.result import Result
 
 CONFIG = """

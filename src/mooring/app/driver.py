@@ -7,6 +7,7 @@ a slice, so that answers of the API server are read while a long queue is worked
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Callable
@@ -14,6 +15,9 @@ from collections.abc import Callable
 from mooring.engine.decisions import Decision
 from mooring.engine.engine import Engine
 from mooring.engine.events import Event, Tick
+from mooring.errors import InvariantError, MooringError
+
+log = logging.getLogger("mooring.app")
 
 SLICE_S = 0.002
 SHORTEST_REST_S = 0.001  # a tick that changes nothing must not be followed by the next at once
@@ -93,7 +97,7 @@ class Driver:
 
     def _take_events(self, end: float) -> bool:
         """Takes events in until none is left, or the slice is over (True)."""
-        events, handle, clock = self._events, self.engine.handle, self._clock
+        events, handle, clock = self._events, self._handle, self._clock
         now = clock()
         while events:
             if now > end:
@@ -103,6 +107,16 @@ class Driver:
         if (wake := self.engine.wake_at()) is not None and wake <= now:
             self._pass_on(handle(Tick(), now))
         return False
+
+    def _handle(self, event: Event, now: float) -> list[Decision]:
+        """One object that cannot be understood must not end the scheduling of all others."""
+        try:
+            return self.engine.handle(event, now)
+        except InvariantError:
+            raise
+        except MooringError as error:
+            log.error("a %s cannot be taken in: %s", type(event).__name__, error)
+            return []
 
     def _decide(self, end: float) -> bool:
         schedule, clock = self.engine.schedule, self._clock

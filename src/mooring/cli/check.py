@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from mooring.app import make_engine, read_config
+from mooring.app.making import make_engine, read_config
 from mooring.cli.values import EXISTING_FILE, EXISTING_FOLDER
 from mooring.errors import InputError, Mistake
 from mooring.framework.discovery import plugins_in_file

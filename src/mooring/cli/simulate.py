@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from mooring.app import simulate
+from mooring.app.simulating import simulate
 from mooring.cli.placements import print_result
 from mooring.cli.progress import progress_bar
 from mooring.cli.values import EXISTING_FILE, EXISTING_FOLDER, DurationType, GatesType

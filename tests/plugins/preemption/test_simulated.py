@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mooring.app import simulate
+from mooring.app.simulating import simulate
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "preemption"
 

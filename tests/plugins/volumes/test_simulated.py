@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from mooring.app import simulate
+from mooring.app.simulating import simulate
 from mooring.sim.result import Result
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "volumes"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,7 @@ class Coverage:
         self._slots = slots
         self._allowed = np.array([budget.allowed for budget in budgets], np.int64)
         self._disrupted = [number for number, budget in enumerate(budgets) if budget.disrupted]
-        self._in_namespace: dict[str, list[int]] = defaultdict(list)
-        for number, budget in enumerate(budgets):
-            self._in_namespace[budget.namespace].append(number)
+        self._index = _Index(budgets, self.keys)
         self._generation = -1
         self._layers: NDArray[np.int32] = np.zeros((0, 0), np.int32)
 
@@ -96,14 +94,7 @@ class Coverage:
         known = self._layers.shape[1]
         if known == len(kinds.all):
             return
-        covering = [
-            [
-                n
-                for n in self._in_namespace.get(k.namespace, ())
-                if self.budgets[n].covers(k.namespace, k.labels)
-            ]
-            for k in kinds.all[known:]
-        ]
+        covering = [self._index.covering(kind.namespace, kind.labels) for kind in kinds.all[known:]]
         depth = max(len(self._layers), *map(len, covering))
         layers = np.full((depth, len(kinds.all)), NONE, np.int32)
         layers[: len(self._layers), :known] = self._layers
@@ -120,3 +111,27 @@ class Coverage:
             for slot, placed in enumerate(self._slots.placed(row)):
                 if placed.pod.name in budget.disrupted:
                     covered[slot, column] = False
+
+
+class _Index:
+    """Finds the budgets that cover a pod without asking all of them."""
+
+    def __init__(self, budgets: Sequence[Budget], keys: Sequence[str]) -> None:
+        self._budgets = budgets
+        self._keys = keys
+        self._by_label: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+        self._others: dict[str, list[int]] = defaultdict(list)  # by namespace
+        for number, budget in enumerate(budgets):
+            one_of = next((r for r in budget.requirements if r.operator == "In"), None)
+            if one_of is None:
+                self._others[budget.namespace].append(number)
+                continue
+            for value in one_of.values:
+                self._by_label[budget.namespace, one_of.key, value].append(number)
+
+    def covering(self, namespace: str, labels: Mapping[str, str]) -> list[int]:
+        found = list(self._others.get(namespace, ()))
+        for key in self._keys:
+            if (value := labels.get(key)) is not None:
+                found += self._by_label.get((namespace, key, value), ())
+        return [number for number in found if self._budgets[number].covers(namespace, labels)]
