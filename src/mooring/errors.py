@@ -6,6 +6,7 @@
     │   ├── ManifestError    in a Kubernetes manifest
     │   ├── ConfigError      in a KubeSchedulerConfiguration
     │   └── PolicyError      in a plugin, found when it is loaded
+    ├── ArgsError            arguments of a plugin that make no sense; says which of their fields
     ├── SelectorError        a selector that cannot be read (in model.selectors)
     ├── ApiError             the API server refuses; its words and HTTP code
     │   ├── Unauthorized     401: it does not know who asks
@@ -60,6 +61,32 @@ class InputError(MooringError):
     @classmethod
     def at(cls, place: str, what: str) -> Self:
         return cls([Mistake(place, what)])
+
+
+class FieldMistake(NamedTuple):
+    """One thing wrong with a field: its path, as it is written in a file, and what.
+
+    `beside` names other fields it is wrong only because of: with one of them wrong already, it says nothing.
+    """
+
+    field: tuple[str | int, ...]
+    what: str
+    beside: tuple[str, ...] = ()
+
+
+class ArgsError(MooringError, ValueError):
+    """Arguments of a plugin that make no sense. Raised by them, or by a plugin that is made with them; in a
+    configuration every mistake has the place of its field."""
+
+    def __init__(self, mistakes: Sequence[FieldMistake]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("; ".join(mistake.what for mistake in self.mistakes))
+
+    @classmethod
+    def unless_right(cls, mistakes: Sequence[FieldMistake]) -> None:
+        """Raises if there are any mistakes."""
+        if mistakes:
+            raise cls(mistakes)
 
 
 class ManifestError(InputError):

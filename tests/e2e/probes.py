@@ -28,6 +28,7 @@ QUICK = (
     "--leader-elect-renew-deadline=4s",
     "--leader-elect-retry-period=1s",
 )
+ESCAPED, QUOTE = '\\"', '"'  # the log quotes what is said
 EVERYTHING = 10  # Events that are refused are told to nobody who does not ask for details
 
 
@@ -64,7 +65,7 @@ class Case:
         self.until_the_end.callback(self.scheduler.stop)
 
     def says(self, words: str) -> bool:
-        return words in self.scheduler.output()
+        return words in self.scheduler.output().replace(ESCAPED, QUOTE)
 
     def add_node(self) -> None:
         self.api.create(NODES, node(self.name))
@@ -93,6 +94,8 @@ class Case:
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, str(json.loads(error.read())["message"])
+        except OSError:
+            return 0, ""  # it does not listen yet
 
     def wait(self, what: Callable[[], object], saying: str, within: float = 60) -> None:
         wait_for(what, within=within, saying=f"{self.name}: {saying}", tail=self.scheduler.tail)

@@ -9,6 +9,7 @@ from types import TracebackType
 from e2e.api import Object, Refused
 from e2e.cluster import Cluster
 from e2e.nodes import HOSTNAME
+from e2e.waiting import wait_for
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
@@ -78,6 +79,16 @@ def using(*claims: str) -> list[Object]:
     """The `volumes` of a pod that uses these claims."""
     return [{"name": f"v{number}", "persistentVolumeClaim": {"claimName": name}}
             for number, name in enumerate(claims)]  # fmt: skip
+
+
+def make_available(cluster: Cluster, *made: Object) -> None:
+    """Makes volumes, and returns when the controllers know them: who claims one then does not wait long."""
+    cluster.apply(*made)
+    paths = [f"/api/v1/persistentvolumes/{each['metadata']['name']}" for each in made]
+    wait_for(
+        lambda: all(cluster.api.get(path)["status"]["phase"] == "Available" for path in paths),
+        saying="the volumes to be available",
+    )
 
 
 class Provisioner:

@@ -16,7 +16,8 @@ def test_what_is_told_again_becomes_a_series(cluster: Cluster, start_mooring: St
     """Each pod that goes has the one that waits tried again, in vain."""
     cluster.add_nodes(1, cpu=2)
     running, token = start_mooring(), reader(cluster)
-    cluster.create_pods(pod("big", cpu="1500m", nodeName="node-0"), pod("waits", cpu="1"))
+    cluster.create_pods(pod("big", cpu="1500m", nodeName="node-0"))
+    cluster.create_pods(pod("waits", cpu="1"))
     cluster.wait_unschedulable("waits")
     for number in range(AGAIN):
         cluster.create_pods(pod("short", nodeName="node-0"))

@@ -57,14 +57,14 @@ def test_it_is_written_as_kube_scheduler_writes_it(
 
 
 def test_nobody_takes_the_room_that_was_made(cluster: Cluster, start_mooring: StartScheduler) -> None:
-    """While the victim goes, a less important pod finds the node empty enough, and waits."""
+    """While the victim goes there is room for a small pod, which would keep the whole node from the urgent."""
     cluster.add_nodes(1, cpu=2)
     cluster.apply(*CLASSES)
     start_mooring()
     run(cluster, "victim", priorityClassName="low", annotations=SLOW_TO_GO, **GRACE)
-    cluster.create_pods(pod("urgent", cpu="1500m", priorityClassName="urgent"))
+    cluster.create_pods(pod("urgent", cpu="2", priorityClassName="urgent"))
     wait_for(lambda: nominated(cluster, "urgent"), saying="a nomination")
-    cluster.create_pods(pod("thief", cpu="1", priorityClassName="normal"))
+    cluster.create_pods(pod("thief", cpu="400m", priorityClassName="normal"))
     cluster.wait_unschedulable("thief")
     wait_for(lambda: cluster.pod("urgent").node == "node-0", saying="the preemptor to be placed")
     assert cluster.pod("thief").node == ""

@@ -1,7 +1,7 @@
 """Rights are least: without any one of them something does not work, and with all of them everything does.
 
-Each right is taken from a Mooring of its own, several at a time beside each other, and what is seen of it then
-is what the comment at the right's rule in `deploy/manifests` says.
+Each right is taken from a Mooring of its own, several at a time beside each other. What is seen then is what
+the comment above the right's rule in `deploy/manifests` says.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from e2e.cluster import Cluster
 from e2e.nodes import node
 from e2e.scheduler import StartScheduler
-from e2e.storage import Provisioner, claim, storage_class, using, volume
+from e2e.storage import Provisioner, claim, make_available, storage_class, using, volume
 from e2e.waiting import wait_for
 from e2e.workloads import pod
 
@@ -19,11 +19,9 @@ def test_a_pod_goes_where_its_volume_is(cluster: Cluster, start_mooring: StartSc
     storage = cluster.namespace
     cluster.add_nodes(2)
     cluster.create_pods(pod("hog", cpu="3", nodeName="node-1"))
-    cluster.apply(
-        storage_class(storage, delayed=False),
-        volume(f"{storage}-v", storage, node="node-1"),
-        claim("data", storage),
-    )
+    cluster.apply(storage_class(storage, delayed=False))
+    make_available(cluster, volume(f"{storage}-v", storage, node="node-1"))
+    cluster.apply(claim("data", storage))
     wait_for(lambda: is_bound(cluster, "data"), saying="the claim to be bound")
     start_mooring()
     cluster.create_pods(pod("db", volumes=using("data")))
@@ -119,11 +117,9 @@ def test_a_volume_of_another_zone(cluster: Cluster, start_mooring: StartSchedule
     storage = cluster.namespace
     cluster.create_nodes([node("node-0", labels={ZONE: "a"}), node("node-1", labels={ZONE: "b"})])
     cluster.wait_ready(["node-0", "node-1"])
-    cluster.apply(
-        storage_class(storage, delayed=False),
-        volume(f"{storage}-v", storage, labels={ZONE: "c"}),
-        claim("data", storage),
-    )
+    cluster.apply(storage_class(storage, delayed=False))
+    make_available(cluster, volume(f"{storage}-v", storage, labels={ZONE: "c"}))
+    cluster.apply(claim("data", storage))
     wait_for(lambda: is_bound(cluster, "data"), saying="the claim to be bound")
     start_mooring()
     cluster.create_pods(pod("db", volumes=using("data")))

@@ -9,7 +9,7 @@ from e2e.api import Object
 from e2e.cluster import Cluster
 from e2e.nodes import HOSTNAME, node
 from e2e.scheduler import Scheduler, StartScheduler
-from e2e.storage import claim, storage_class, using, volume
+from e2e.storage import claim, make_available, storage_class, using, volume
 from e2e.waiting import wait_for
 from e2e.workloads import pod, priority_class
 
@@ -113,12 +113,14 @@ def test_volumes(
     cluster.wait_ready(["node-0", "node-1"])
     delayed, at_once, name = f"{cluster.namespace}-later", f"{cluster.namespace}-now", cluster.namespace
     once_only = ["ReadWriteOncePod"]
-    cluster.apply(
-        storage_class(delayed),
-        storage_class(at_once, delayed=False),
+    cluster.apply(storage_class(delayed), storage_class(at_once, delayed=False))
+    make_available(
+        cluster,
         volume(f"{name}-zoned", at_once, labels={ZONE: "c"}),
         volume(f"{name}-local", at_once, node="node-2"),
         volume(f"{name}-alone", at_once, modes=once_only),
+    )
+    cluster.apply(
         claim("zoned", at_once, bound=f"{name}-zoned"),
         claim("local", at_once, bound=f"{name}-local"),
         claim("alone", at_once, bound=f"{name}-alone", modes=once_only),

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from kube.doing import Doing, a_pod, bound, failures
-from kube.played_server import LOST, UNHEARD
+from kube.played_server import LOST, UNHEARD, Answer, refusal
 from kube.virtual_time import in_virtual_time
 from mooring.engine.decisions import Bind
 from mooring.errors import ApiError, NotFound
@@ -126,6 +126,36 @@ def test_a_pod_that_vanishes_while_its_bind_is_in_doubt() -> None:
         del doing.server.pods["default/web"]
         await doing.settled()
         assert failures(doing.told) == ['running Bind plugin "DefaultBinder": pods "web" not found']
+
+    in_virtual_time(run())
+
+
+def forbidden() -> Answer:
+    """What a server says that has not read its roles yet."""
+    return refusal(403, 'pods "web" is forbidden: clusterrole "mooring" not found', "Forbidden")
+
+
+def test_a_server_that_refuses_to_say_where_a_pod_is_may_say_so_later() -> None:
+    async def run() -> None:
+        doing = Doing()
+        web = a_pod("web")
+        doing.server.holds(web)
+        doing.server.fails(LOST, method="POST", path="/binding")
+        doing.server.fails(forbidden(), method="GET", times=8)
+        assert bound(await doing.do(doing.bind(web))) == ["web"]
+
+    in_virtual_time(run())
+
+
+def test_a_server_that_never_says_where_a_pod_is_is_not_asked_for_ever() -> None:
+    async def run() -> None:
+        doing = Doing()
+        web = a_pod("web")
+        doing.server.holds(web)
+        doing.server.fails(LOST, method="POST", path="/binding")
+        doing.server.fails(forbidden(), method="GET", times=1000)
+        (failure,) = failures(await doing.do(doing.bind(web)))
+        assert "is forbidden" in failure
 
     in_virtual_time(run())
 

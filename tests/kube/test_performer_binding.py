@@ -130,9 +130,9 @@ def test_bound_elsewhere_meanwhile() -> None:
         doing.server.pods["default/web"]["spec"]["nodeName"] = "n2"
         doing.server.fails(UNHEARD, method="POST", path="/binding")
         told = await doing.do(doing.bind(web))
-        assert failures(told) == [
-            'running Bind plugin "DefaultBinder": pod web is already assigned to node "n2"'
-        ]
+        message = 'running Bind plugin "DefaultBinder": pod web is already assigned to node "n2"'
+        assert told == [BindFailed(web, "n1", message, elsewhere="n2")]
+        assert doing.performer.api.elsewhere == {}
 
     in_virtual_time(run())
 

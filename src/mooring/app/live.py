@@ -40,6 +40,7 @@ log = logging.getLogger("mooring.app")
 
 DRAIN_S = 10.0  # for what is under way when the scheduler is asked to end
 FLUSH_S = 3.0  # for Events that are not written yet
+LAST_WORDS_S = 1.0  # for Events when the lease is lost
 LEASE_CONNECTIONS = 2
 
 DONE, FAILED = 0, 1
@@ -143,6 +144,7 @@ class LiveScheduler:
         self.driver.halt()
         if not self.is_stopping:
             log.error("the lease is lost")
+            await self.recorder.flush(LAST_WORDS_S)
             return FAILED
         log.info("ending: nothing new is decided")
         left = await self.performer.drain(DRAIN_S)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 import yaml
 
 from mooring.config.scalars import PREFIX, scalar_value, short_tag
@@ -24,6 +25,17 @@ _MERGE = PREFIX + "merge"
 _STRING = PREFIX + "str"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")  # JSON has these escapes, YAML has not
 _COLLECTIONS = (PREFIX + "map", PREFIX + "seq")
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """A part of a document, remembered for what is found wrong with it later."""
+
+    document: Document
+    path: Path
+
+    def place(self, field: Path = ()) -> str:
+        """`file:line:column` of a field of it; of the nearest value around, if it is not there."""
+        return self.document.place((*self.path, *field))
 
 
 class Document:

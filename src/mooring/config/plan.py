@@ -57,6 +57,7 @@ class Planner:
             args=args,
             ties=reader.options.ties,
             adaptive=reader.options.adaptive,
+            origins=reader.origins,
             hooked=hooked,
         )
 

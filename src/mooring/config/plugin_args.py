@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.config.document import Path
+from mooring.config.document import Origin, Path
 from mooring.config.entries import REMOVED, Entries, removed
 from mooring.config.scheduler import API_VERSION, ConfigStruct, PluginConfigEntry
 from mooring.config.struct_check import convert
@@ -38,6 +38,7 @@ class ArgsReader:
         self._catalogue = entries.catalogue
         self._profile = tuple(profile)
         self._given: dict[str, Any] = {}
+        self.origins: dict[str, Origin] = {}
 
     def read(self, configs: Sequence[PluginConfigEntry], enabled: Sequence[str]) -> dict[str, object]:
         """The arguments of every plugin that is enabled or breaks ties, and takes any."""
@@ -66,6 +67,7 @@ class ArgsReader:
         if name == OPTIONS:
             self._options(path)
         elif name in self._catalogue.names():
+            self.origins[name] = Origin(self._findings.document, path)
             self._given[name] = self._args(path, name, self._catalogue.args_type(name))
             if name not in enabled:
                 self._findings.remark(at, f'config for plugin "{name}" is ignored: it is not enabled.')

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from mooring.config.catalogue import POINTS, PluginUse
+from mooring.config.document import Origin
 
 ALL = "*"
 MAX_NODE_SCORE = 100
@@ -40,6 +41,7 @@ class ProfilePlan(msgspec.Struct, frozen=True, kw_only=True):
     args: dict[str, object]
     ties: str = "Random"
     adaptive: bool = False
+    origins: dict[str, Origin] = {}  # where the file gives a plugin its arguments, if it does
     hooked: tuple[str, ...] = ()  # enabled plugins that serve none of these points, only Mooring's own
 
     def plugin_names(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from msgspec import inspect
 
 from mooring.config.document import Document
 from mooring.config.wording import got, not_one_of, wrong_type
-from mooring.errors import Mistake, did_you_mean
+from mooring.errors import ArgsError, Mistake, did_you_mean
 
 MISSING: Final[Any] = object()
 
@@ -61,9 +61,13 @@ class Walk:
         before = len(self.mistakes)
         fields = {field.encode_name: field for field in kind.fields}
         sound: dict[str, Any] = {}
+        wrong: set[str] = set()
         for key, value in data.items():
             if key in fields:
+                count = len(self.mistakes)
                 self._keep(sound, key, value, (*path, key), fields[key].type)
+                if len(self.mistakes) > count:
+                    wrong.add(key)
             elif key == kind.tag_field:
                 sound[key] = value
             elif key not in allowed and not self._ignore_unknown:
@@ -73,8 +77,7 @@ class Walk:
             self.note(path, f'required field "{name}" is missing.')
         if any(field.required and name not in sound for name, field in fields.items()):
             return MISSING
-        is_whole = len(self.mistakes) == before
-        return self._made(path, sound, kind) if is_whole else sound
+        return self._made(path, sound, kind, None if len(self.mistakes) == before else wrong)
 
     def _keep(self, sound: dict[str, Any], key: str, value: Any, path: Steps, kind: inspect.Type) -> None:
         if value is not None:
@@ -82,17 +85,30 @@ class Walk:
             if checked is not MISSING:
                 sound[key] = checked
 
-    def _made(self, path: Steps, sound: dict[str, Any], kind: inspect.StructType) -> Any:
-        """Lets a Struct's own `__post_init__` judge."""
+    def _made(
+        self, path: Steps, sound: dict[str, Any], kind: inspect.StructType, wrong: Collection[str] | None
+    ) -> Any:
+        """Lets a Struct's own `__post_init__` judge. If something is wrong already, only what it says of
+        fields that are right counts: the rest may follow from what was left out."""
         if not hasattr(kind.cls, "__post_init__"):
             return sound
+        right = {key: value for key, value in sound.items() if key not in (wrong or ())}
         try:
-            msgspec.convert(sound, kind.cls, dec_hook=self._decode)
-        except (ValueError, TypeError) as error:
-            return self.note(path, _of_its_own(error))
+            msgspec.convert(right, kind.cls, dec_hook=self._decode)
         except Exception as error:  # a policy's code may raise anything
-            return self.note(path, f"{type(error).__name__}: {error}.")
+            if isinstance(error.__cause__, ArgsError):
+                return self._fields(path, sound, error.__cause__, wrong)
+            if wrong is None:
+                return self.note(path, _of_its_own(error))
         return sound
+
+    def _fields(
+        self, path: Steps, sound: dict[str, Any], error: ArgsError, wrong: Collection[str] | None
+    ) -> Any:
+        for field, what, beside in error.mistakes:
+            if not wrong or not {*field[:1], *beside} & set(wrong):
+                self.note((*path, *field), ended(what))
+        return MISSING if wrong is None else sound
 
     def _union(self, path: Steps, data: Any, kind: inspect.UnionType) -> Any:
         kinds = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
@@ -224,5 +240,11 @@ def _unknown(key: str, known: list[str]) -> str:
 
 
 def _of_its_own(error: Exception) -> str:
-    text = str(error).partition(" - at `")[0].strip()
+    if not isinstance(error, ValueError | TypeError):
+        return f"{type(error).__name__}: {error}."
+    return ended(str(error).partition(" - at `")[0].strip())
+
+
+def ended(text: str) -> str:
+    """With a full stop at its end."""
     return text if text.endswith((".", "?")) else f"{text}."

@@ -35,7 +35,7 @@ from mooring.framework import answers
 from mooring.framework.ahead import LooksAhead
 from mooring.framework.handle import Api
 from mooring.framework.meter import Meter
-from mooring.framework.profile import Profile, make_profile
+from mooring.framework.profile import Profile, make_profile, make_profiles
 from mooring.framework.registry import Registry
 from mooring.framework.session import Session, Task
 from mooring.framework.status import Code, Status
@@ -68,7 +68,7 @@ class Engine:
         self.nominator = Nominator()
         self.placer = parts.placer(self.cluster, self.view, self.nominator, self._rng)
         self.placer.keep_scores = keep_scores
-        self.profiles = {plan.scheduler_name: self._profile(plan, registry) for plan in plans}
+        self.profiles = make_profiles(plans, lambda plan: self._profile(plan, registry))
         self.classes = {name: ProfileClasses(p, self.cluster.labelsets) for name, p in self.profiles.items()}
         self.specs = Specs()
         self.extenders = Extenders(self, extenders) if extenders else None

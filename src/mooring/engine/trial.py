@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
+
 from mooring.cluster.columns import Bools
 from mooring.cluster.pods import Placed
 from mooring.engine.classes import PodClass
@@ -31,9 +33,7 @@ class NodeTrial:
         self._row = engine.cluster.nodes.rows[node_name]
         self._statement = engine.cluster.statement()
         self._removed: dict[str, Placed] = {}
-        for form in _filters(self._class, cycle):
-            if isinstance(form.plugin, DomainPlugin):  # worked out once, then copied with the cycle
-                answers.call(form.name, "domain", form.plugin.prepare, cycle, pod)
+        _prepared(_filters(self._class, cycle), cycle, pod)
         self._cycle = cycle.clone()
 
     def __enter__(self) -> Self:
@@ -72,19 +72,67 @@ def demand_of(engine: Engine, cycle: Cycle, pod: Pod) -> Demand | None:
         return None
     amounts: Amounts | None = None
     static: list[Filter] = []
-    alone = True
+    others: list[Filter] = []
     for form in _filters(pod_class, cycle):
         if form.scope is Scope.STATIC:
             static.append(form)
         elif amounts is None and (asks := getattr(form.plugin, "amounts", None)) is not None:
             amounts = asks(pod)
         elif _rejects(form, cycle, pod):
-            alone = False
+            others.append(form)
             if amounts is None:
                 return None
     if amounts is None:
         return None
-    return Demand(amounts, _open(engine, static, cycle, pod), frozenset(f.name for f in static), alone)
+    return Demand(
+        amounts,
+        _open(engine, static, cycle, pod),
+        frozenset(form.name for form in static),
+        not others,
+        OtherFilters.of(engine, others, cycle, pod) if others else None,
+    )
+
+
+class OtherFilters:
+    """Filters that judge by domain, asked about rows whose pods they do not look at."""
+
+    def __init__(self, engine: Engine, forms: list[Filter], cycle: Cycle, pod: Pod, matter: Bools) -> None:
+        self._engine = engine
+        self._forms = forms
+        self._cycle = cycle
+        self._pod = pod
+        self.matter = matter
+
+    @classmethod
+    def of(cls, engine: Engine, forms: list[Filter], cycle: Cycle, pod: Pod) -> Self | None:
+        """None when some of them do not say at whose pods they look."""
+        if not _prepared(forms, cycle, pod):
+            return None
+        trial = cycle.clone()
+        matter = np.zeros(engine.cluster.nodes.high, np.bool_)
+        for form in forms:
+            assert isinstance(form.plugin, DomainPlugin)
+            rows = trial.read(form.plugin.state_key()).rows_that_matter()
+            if rows is None:
+                return None
+            matter[list(rows)] = True
+        return cls(engine, forms, trial, pod, matter)
+
+    def status(self, row: int) -> Status | None:
+        nodes, view = self._engine.cluster.nodes, self._engine.view
+        for form in self._forms:
+            status = form.one(self._cycle, form.shown(self._pod), view.view(row), nodes, view)
+            if status is not None:
+                return status
+        return None
+
+
+def _prepared(forms: list[Filter], cycle: Cycle, pod: Pod) -> bool:
+    """Has the cycle hold what plugins that judge by domain know, to be copied with it. True: all are such."""
+    domains = [(form.name, form.plugin) for form in forms if isinstance(form.plugin, DomainPlugin)]
+    for name, plugin in domains:
+        answers.call(name, "domain", plugin.prepare, cycle, pod)
+    return len(domains) == len(forms)
 
 
 def _rejects(form: Filter, cycle: Cycle, pod: Pod) -> bool:

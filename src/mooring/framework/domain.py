@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any, Self
 
 from mooring.cluster.view import NodeView
@@ -37,6 +37,11 @@ class DomainState(ABC):
     @abstractmethod
     def status(self, key: Key) -> Status | None:
         """What the filter says of nodes of this key now: None when they pass."""
+
+    def rows_that_matter(self) -> Collection[int] | None:
+        """The rows with pods whose coming or going can change what the filter says of any node, at most;
+        None when that may be any row."""
+        return None
 
     def raw_scores(self, keys: Sequence[Key], sizes: Sequence[int]) -> Sequence[int]:
         """Raw scores of the feasible nodes by key, `sizes` nodes each; normalised afterwards."""

@@ -32,6 +32,17 @@ class Trial(Protocol):
         """What the filters say now, also with the pods nominated to the node on it: None when it fits."""
 
 
+class Others(Protocol):
+    """Filters that look at pods besides the one that asks for free resources."""
+
+    @property
+    def matter(self) -> Bools:
+        """The rows with pods whose going can change what they say."""
+
+    def status(self, row: int) -> Status | None:
+        """What they say of any other row, whoever goes from there: None when it passes."""
+
+
 class Demand(msgspec.Struct, frozen=True):
     """What must be free on a node besides room for one more pod, asked for before any other filter
     that looks at pods."""
@@ -40,3 +51,4 @@ class Demand(msgspec.Struct, frozen=True):
     open: Bools  # rows that pass every filter that looks at node objects alone
     static: frozenset[str]  # those filters
     alone: bool  # no other filter looks at pods: what is free decides on the rows that are open
+    others: Others | None = None  # if there are any, and it is known which pods they look at

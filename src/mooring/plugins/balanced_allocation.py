@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mooring.cluster.columns import Bools, NodeColumns
 from mooring.cluster.nodes import Column, Ints, NodeTable
 from mooring.cluster.view import NodeView
+from mooring.errors import ArgsError, FieldMistake
 from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Handle
 from mooring.framework.plugin import Plugin, PluginArgs, nothing_to_do, reads_spec_only
@@ -37,11 +38,15 @@ class BalancedAllocationArgs(PluginArgs, frozen=True):
 
     def __post_init__(self) -> None:
         names = [resource.name for resource in self.resources]
-        for resource in self.resources:
+        mistakes = []
+        for number, resource in enumerate(self.resources):
             if resource.weight > 1:
-                raise ValueError(f"resource weight of {resource.name} should be 1")
-            if names.count(resource.name) > 1:
-                raise ValueError(f"resource {resource.name} is given twice")
+                what = f"resource weight of {resource.name} should be 1"
+                mistakes.append(FieldMistake(("resources", number, "weight"), what))
+            if resource.name in names[:number]:
+                what = f"resource {resource.name} is given twice"
+                mistakes.append(FieldMistake(("resources", number, "name"), what))
+        ArgsError.unless_right(mistakes)
 
 
 class NodeResourcesBalancedAllocation(Plugin):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from mooring.config.durations import Duration
+from mooring.errors import ArgsError, FieldMistake
 from mooring.framework.cycle import Cycle
 from mooring.framework.events import Interest
 from mooring.framework.plugin import Plugin, PluginArgs, reads_spec_only
@@ -23,10 +24,12 @@ class DynamicResourcesArgs(PluginArgs, frozen=True):
     binding_timeout: Duration = Duration(600)
 
     def __post_init__(self) -> None:
+        mistakes = []
         if self.filter_timeout < 0:
-            raise ValueError("filterTimeout must not be negative")
+            mistakes.append(FieldMistake(("filterTimeout",), "filterTimeout must not be negative"))
         if self.binding_timeout < 1:
-            raise ValueError("bindingTimeout must be at least 1s")
+            mistakes.append(FieldMistake(("bindingTimeout",), "bindingTimeout must be at least 1s"))
+        ArgsError.unless_right(mistakes)
 
 
 class DynamicResources(Plugin):

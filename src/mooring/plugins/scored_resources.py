@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from mooring.errors import ArgsError, FieldMistake
 from mooring.model.names import is_scalar_resource
 from mooring.model.requests import Request
 
@@ -18,7 +19,8 @@ class ResourceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
 
     def __post_init__(self) -> None:
         if not 0 <= self.weight <= MOST_WEIGHT:
-            raise ValueError(f"resource weight of {self.name} not in valid range (0, {MOST_WEIGHT}]")
+            what = f"resource weight of {self.name} not in valid range (0, {MOST_WEIGHT}]"
+            raise ArgsError([FieldMistake(("weight",), what)])
 
 
 CPU_AND_MEMORY = (ResourceSpec("cpu"), ResourceSpec("memory"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
 import msgspec
 
+from mooring.errors import ArgsError, FieldMistake
 from mooring.framework.plugin import PluginArgs
 from mooring.model.names import is_qualified_name
 from mooring.plugins.scored_resources import CPU_AND_MEMORY, ResourceSpec
@@ -26,10 +28,25 @@ class UtilizationShapePoint(_Part, frozen=True):
     score: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.utilization <= MOST_UTILIZATION:
-            raise ValueError(f"utilization {self.utilization} not in valid range [0, {MOST_UTILIZATION}]")
-        if not 0 <= self.score <= MOST_SHAPE_SCORE:
-            raise ValueError(f"score {self.score} not in valid range [0, {MOST_SHAPE_SCORE}]")
+        ArgsError.unless_right(
+            [
+                FieldMistake((name,), f"{name} {value} not in valid range [0, {most}]")
+                for name, value, most in (
+                    ("utilization", self.utilization, MOST_UTILIZATION),
+                    ("score", self.score, MOST_SHAPE_SCORE),
+                )
+                if not 0 <= value <= most
+            ]
+        )
+
+
+def unsorted_points(shape: Sequence[UtilizationShapePoint]) -> list[FieldMistake]:
+    """Points of a shape that do not lie to the right of the one before."""
+    return [
+        FieldMistake(("shape", number), "shape: utilization values must be sorted in increasing order")
+        for number, (one, two) in enumerate(pairwise(shape), start=1)
+        if one.utilization >= two.utilization
+    ]
 
 
 class RequestedToCapacityRatioParam(_Part, frozen=True):
@@ -38,10 +55,8 @@ class RequestedToCapacityRatioParam(_Part, frozen=True):
     shape: tuple[UtilizationShapePoint, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.shape:
-            raise ValueError("shape: at least one point must be specified")
-        if any(one.utilization >= two.utilization for one, two in pairwise(self.shape)):
-            raise ValueError("shape: utilization values must be sorted in increasing order")
+        none = [] if self.shape else [FieldMistake(("shape",), "shape: at least one point must be specified")]
+        ArgsError.unless_right(none + unsorted_points(self.shape))
 
 
 class ScoringStrategy(_Part, frozen=True):
@@ -53,7 +68,8 @@ class ScoringStrategy(_Part, frozen=True):
 
     def __post_init__(self) -> None:
         if self.type == "RequestedToCapacityRatio" and self.requested_to_capacity_ratio is None:
-            raise ValueError("type RequestedToCapacityRatio needs requestedToCapacityRatio with a shape")
+            what = "type RequestedToCapacityRatio needs requestedToCapacityRatio with a shape"
+            raise ArgsError([FieldMistake(("type",), what, beside=("requestedToCapacityRatio",))])
 
 
 class FitArgs(PluginArgs, frozen=True):
@@ -64,11 +80,25 @@ class FitArgs(PluginArgs, frozen=True):
     scoring_strategy: ScoringStrategy = ScoringStrategy()
 
     def __post_init__(self) -> None:
-        for name in self.ignored_resources:
-            if not is_qualified_name(name):
-                raise ValueError(f'ignoredResources: "{name}" is not the name of a resource')
-        for group in self.ignored_resource_groups:
-            if "/" in group:
-                raise ValueError(f'ignoredResourceGroups: "{group}" must not contain "/"')
-            if not is_qualified_name(group):
-                raise ValueError(f'ignoredResourceGroups: "{group}" is not the name of a group of resources')
+        given = (
+            ("ignoredResources", self.ignored_resources, _no_resource),
+            ("ignoredResourceGroups", self.ignored_resource_groups, _no_group),
+        )
+        ArgsError.unless_right(
+            [
+                FieldMistake((field, number), f'{field}: "{name}" {what}')
+                for field, names, judge in given
+                for number, name in enumerate(names)
+                if (what := judge(name))
+            ]
+        )
+
+
+def _no_resource(name: str) -> str:
+    return "" if is_qualified_name(name) else "is not the name of a resource"
+
+
+def _no_group(name: str) -> str:
+    if "/" in name:
+        return 'must not contain "/"'
+    return "" if is_qualified_name(name) else "is not the name of a group of resources"

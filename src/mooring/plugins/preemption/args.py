@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from mooring.errors import ArgsError, FieldMistake
 from mooring.framework.plugin import PluginArgs
 
 MOST_PERCENT = 100
+PERCENTAGE, ABSOLUTE = "minCandidateNodesPercentage", "minCandidateNodesAbsolute"
 
 
 class DefaultPreemptionArgs(PluginArgs, frozen=True):
@@ -15,14 +17,16 @@ class DefaultPreemptionArgs(PluginArgs, frozen=True):
 
     def __post_init__(self) -> None:
         percentage, absolute = self.min_candidate_nodes_percentage, self.min_candidate_nodes_absolute
+        mistakes = []
         if not 0 <= percentage <= MOST_PERCENT:
-            raise ValueError(
-                f"minCandidateNodesPercentage {percentage} not in valid range [0, {MOST_PERCENT}]"
-            )
+            what = f"{PERCENTAGE} {percentage} not in valid range [0, {MOST_PERCENT}]"
+            mistakes.append(FieldMistake((PERCENTAGE,), what))
         if absolute < 0:
-            raise ValueError(f"minCandidateNodesAbsolute {absolute} not in valid range [0, inf)")
+            mistakes.append(FieldMistake((ABSOLUTE,), f"{ABSOLUTE} {absolute} not in valid range [0, inf)"))
         if not percentage and not absolute:
-            raise ValueError("minCandidateNodesPercentage and minCandidateNodesAbsolute cannot both be zero")
+            what = f"{PERCENTAGE} and {ABSOLUTE} cannot both be zero"
+            mistakes.append(FieldMistake((PERCENTAGE,), what, beside=(ABSOLUTE,)))
+        ArgsError.unless_right(mistakes)
 
     def wanted(self, nodes: int) -> int:
         """How many candidates are enough when so many nodes may help."""

@@ -47,6 +47,10 @@ class Prospects:
             self._write(part, sweep(self._slots, part, self._need, ahead, self._coverage))
         self._ahead = among
 
+    def among_others(self, rows: Rows) -> Bools:
+        """Which of the rows others are to come to first."""
+        return np.isin(rows, self._ahead)
+
     def reasons(self, rows: Rows) -> Counter[str]:
         """Why there is too little on rows even without their less important pods."""
         short = self.short[rows]

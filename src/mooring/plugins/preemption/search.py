@@ -7,9 +7,10 @@ from collections import Counter
 import numpy as np
 
 from mooring.cluster.columns import Bools, Rows
+from mooring.errors import PluginFailed
 from mooring.framework.answers import Statuses
-from mooring.framework.status import Code
-from mooring.framework.trial import Demand
+from mooring.framework.status import Code, Status
+from mooring.framework.trial import Demand, Others
 from mooring.plugins.preemption.choice import Candidate, better
 from mooring.plugins.preemption.dry_run import ALL_STAY, NO_VICTIMS_REASON, DryRun
 from mooring.plugins.preemption.prospects import Prospects
@@ -72,7 +73,7 @@ class Search:
             self.reasons += prospects.reasons(rows[short])
             left &= ~short
         if not demand.alone:
-            self._ask(rows[left])
+            self._ask_others(rows[left], demand, prospects)
             return
         self._ask(rows[left & ~is_open])
         if not self._enough:
@@ -111,6 +112,53 @@ class Search:
         self._without_violation |= bool(clean.any())
         return rows
 
+    def _ask_others(self, rows: Rows, demand: Demand, prospects: Prospects) -> None:
+        """Where no pod matters to the other filters, they say what they say whoever goes."""
+        others = demand.others
+        if others is None:
+            self._ask(rows)
+            return
+        must_ask = others.matter[rows] | ~demand.open[rows] | prospects.among_others(rows)
+        fitting: list[int] = []
+        best, at = self.best, -1
+        for number, (row, asked) in enumerate(zip(rows.tolist(), must_ask.tolist(), strict=True)):
+            if asked:
+                self._ask(rows[number : number + 1])
+                if self.best is not best:
+                    best, at = self.best, number
+            elif (status := self._status(others, row)) is None:
+                self._fits(prospects, row, fitting)
+            else:
+                self._refused(status)
+            if self._enough:
+                break
+        if fitting:
+            found = prospects.candidate(prospects.best(np.array(fitting, np.intp)))
+            first_found = at < 0 or at < rows.tolist().index(found.row)
+            self.best = better(self.best, found) if first_found else better(found, self.best)
+
+    def _status(self, others: Others, row: int) -> Status | None:
+        try:
+            return others.status(row)
+        except PluginFailed as failure:
+            return Status(Code.ERROR, (str(failure),))
+
+    def _fits(self, prospects: Prospects, row: int, fitting: list[int]) -> None:
+        if not prospects.count[row]:
+            self.errors.append(ALL_STAY.format(self._name(row)))
+            return
+        fitting.append(row)
+        self._found += 1
+        self._without_violation |= not prospects.violations[row]
+        if self._keep_all:
+            self.candidates.append(prospects.candidate(row))
+
+    def _refused(self, status: Status) -> None:
+        if status.code is Code.ERROR:
+            self.errors.append(status.message)
+        else:
+            self.reasons.update(status.reasons)
+
     def _ask(self, rows: Rows) -> None:
         for row in rows.tolist():
             answer = self._dry_run.on(row, self._name(row), self._slots.placed(row))
@@ -122,10 +170,8 @@ class Search:
                     self.candidates.append(answer)
                 if self._enough:
                     return
-            elif answer.code is Code.ERROR:
-                self.errors.append(answer.message)
             else:
-                self.reasons.update(answer.reasons)
+                self._refused(answer)
 
     def _name(self, row: int) -> str:
         return self._slots.nodes.object_at(row).name

@@ -80,6 +80,10 @@ class InterPodState(DomainState):
             return EXISTING_ANTI_AFFINITY
         return None
 
+    def rows_that_matter(self) -> set[int]:
+        filtering = self._sums[: self._kept_away.stop]
+        return {row for sums in filtering for row in sums.rows_with_some()}
+
     def raw_scores(self, keys: Sequence[Key], sizes: Sequence[int]) -> list[int]:
         return [self._raw(key) for key in keys]  # type: ignore[arg-type]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Literal
 
 from mooring.cluster.counts import RowCounts
+from mooring.errors import ArgsError, FieldMistake
 from mooring.framework.cycle import Cycle
 from mooring.framework.domain import DomainPlugin
 from mooring.framework.events import NODE, POD, Action, Hint, Interest
@@ -28,6 +29,7 @@ from mooring.plugins.topology.spread_state import IGNORED, SpreadState
 
 REMEMBERED = 4096  # pods' constraints
 
+DEFAULTS = "defaultConstraints"
 LISTED = ("Service", "ReplicaSet", "ReplicationController", "StatefulSet")
 
 
@@ -39,21 +41,30 @@ class PodTopologySpreadArgs(PluginArgs, frozen=True):
 
     def __post_init__(self) -> None:
         if self.default_constraints and self.defaulting_type == "System":
-            raise ValueError("defaultConstraints: when defaultingType is System, must be empty")
-        seen = set()
-        for one in self.default_constraints:
-            if one.max_skew <= 0:
-                raise ValueError(f"defaultConstraints: maxSkew {one.max_skew} must be greater than zero")
-            if not one.topology_key:
-                raise ValueError("defaultConstraints: topologyKey can not be empty")
-            if one.when_unsatisfiable not in (HARD, SOFT):
-                given = one.when_unsatisfiable
-                raise ValueError(f'defaultConstraints: whenUnsatisfiable "{given}" must be {HARD} or {SOFT}')
-            if one.label_selector is not None:
-                raise ValueError("defaultConstraints: constraint must not define a selector")
+            what = f"{DEFAULTS}: when defaultingType is System, must be empty"
+            raise ArgsError([FieldMistake((DEFAULTS,), what, beside=("defaultingType",))])
+        seen: set[tuple[str, str]] = set()
+        mistakes = []
+        for number, one in enumerate(self.default_constraints):
+            for field, what in _wrong_with(one):
+                mistakes.append(FieldMistake((DEFAULTS, number, field), f"{DEFAULTS}: {what}"))
             if (one.topology_key, one.when_unsatisfiable) in seen:
-                raise ValueError(f"defaultConstraints: {one.topology_key} is given twice")
+                what = f"{DEFAULTS}: {one.topology_key} is given twice"
+                mistakes.append(FieldMistake((DEFAULTS, number), what))
             seen.add((one.topology_key, one.when_unsatisfiable))
+        ArgsError.unless_right(mistakes)
+
+
+def _wrong_with(one: TopologySpreadConstraint) -> Iterator[tuple[str, str]]:
+    """Fields of a default constraint that make no sense, and why."""
+    if one.max_skew <= 0:
+        yield "maxSkew", f"maxSkew {one.max_skew} must be greater than zero"
+    if not one.topology_key:
+        yield "topologyKey", "topologyKey can not be empty"
+    if one.when_unsatisfiable not in (HARD, SOFT):
+        yield "whenUnsatisfiable", f'whenUnsatisfiable "{one.when_unsatisfiable}" must be {HARD} or {SOFT}'
+    if one.label_selector is not None:
+        yield "labelSelector", "constraint must not define a selector"
 
 
 class PodTopologySpread(DomainPlugin):

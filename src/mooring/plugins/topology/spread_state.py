@@ -79,6 +79,9 @@ class SpreadState(DomainState):
                 return SKEWED
         return None
 
+    def rows_that_matter(self) -> set[int]:
+        return {row for sums in self._hard_sums for row in sums.rows_with_some()}
+
     def raw_scores(self, keys: Sequence[Key], sizes: Sequence[int]) -> list[int]:
         rows: list[tuple[object, ...]] = [key[1] for key in keys]  # type: ignore[index]
         ignored = [self._needs_all_keys and MISSING in tokens for tokens in rows]

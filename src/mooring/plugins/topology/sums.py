@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Self
 
 from mooring.cluster.view import NodeView
@@ -49,6 +49,10 @@ class DomainSums:
             return value
         # Not the domain's sum: another row may still be in the domain, whose leaving is yet to be taken in.
         return 0 if new is None else new[1]
+
+    def rows_with_some(self) -> Iterator[int]:
+        """Rows that add to a sum."""
+        return (row for row, (_, amount) in self._rows.items() if amount)
 
     def of(self, token: object) -> int:
         """The sum of a token's domain."""

@@ -12,13 +12,14 @@ import numpy as np
 
 from mooring.cluster.columns import Bools, NodeColumns
 from mooring.cluster.view import NodeView
+from mooring.errors import ArgsError, FieldMistake
 from mooring.framework.cycle import Cycle
 from mooring.framework.events import NODE, POD, Action, Hint, Interest
 from mooring.framework.handle import Handle
 from mooring.framework.plugin import Plugin, PluginArgs, reads_spec_only
 from mooring.framework.status import SKIP, Status, error
 from mooring.model.objects import Pod
-from mooring.plugins.node_resources_fit.args import UtilizationShapePoint
+from mooring.plugins.node_resources_fit.args import UtilizationShapePoint, unsorted_points
 from mooring.plugins.volumes import binding_hints as hints
 from mooring.plugins.volumes import kinds
 from mooring.plugins.volumes.assumed import AssumedStorage, Recent
@@ -33,6 +34,7 @@ GATE = "StorageCapacityScoring"
 NO_API = "there is no API server to bind volumes with"
 NO_CHOICE = 'no pod volumes found for node "{}": {}'
 NO_NODE = 'node "{}" not found'
+NEGATIVE = "invalid BindTimeoutSeconds, should not be a negative value"
 SHAPE_WITHOUT_GATE = f"shape needs the feature gate {GATE}"
 
 
@@ -43,8 +45,8 @@ class VolumeBindingArgs(PluginArgs, frozen=True):
     shape: tuple[UtilizationShapePoint, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.bind_timeout_seconds < 0:
-            raise ValueError("invalid BindTimeoutSeconds, should not be a negative value")
+        negative = [] if self.bind_timeout_seconds >= 0 else [FieldMistake(("bindTimeoutSeconds",), NEGATIVE)]
+        ArgsError.unless_right(negative + unsorted_points(self.shape))
 
 
 class VolumeBinding(Plugin):
@@ -66,7 +68,7 @@ class VolumeBinding(Plugin):
         self._let_go = Recent()
         scores = handle.gates.enabled(GATE)
         if args.shape and not scores:
-            raise ValueError(SHAPE_WITHOUT_GATE)
+            raise ArgsError([FieldMistake(("shape",), SHAPE_WITHOUT_GATE)])
         self._score = CapacityScore(args.shape) if scores else None
 
     @reads_spec_only
