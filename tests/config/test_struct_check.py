@@ -9,6 +9,7 @@ import pytest
 from mooring.config.document import read_documents
 from mooring.config.durations import Duration
 from mooring.config.struct_check import convert, salvage
+from mooring.errors import ArgsError, FieldMistake
 
 Quantity = str | int | float
 
@@ -201,3 +202,44 @@ def test_salvage_without_a_required_field() -> None:
     value, found = salvage(read_documents("flag: yes\n", "f")[0], (), Outer)
     assert value is None
     assert [mistake.what for mistake in found] == ['required field "name" is missing.']
+
+
+class Range(msgspec.Struct, rename="camel"):
+    """Says itself which of its fields are wrong."""
+
+    low: int = 0
+    high: int = 9
+    names: tuple[str, ...] = ()
+    inner: Inner | None = None
+
+    def __post_init__(self) -> None:
+        found = [FieldMistake(("names", i), f"no {name}") for i, name in enumerate(self.names) if name == "x"]
+        if self.low > self.high:
+            found.append(FieldMistake(("low",), "low is above high", beside=("high",)))
+        ArgsError.unless_right(found)
+
+
+def told(text: str) -> list[str]:
+    _, found = convert(read_documents(text, "f")[0], (), Range)
+    return [str(mistake) for mistake in found]
+
+
+def test_fields_a_struct_names_have_their_places() -> None:
+    assert told("low: 5\nhigh: 4\nnames: [a, x, x]\n") == [
+        "f:3:12: no x.",
+        "f:3:15: no x.",
+        "f:1:6: low is above high.",
+    ]
+
+
+def test_what_a_struct_says_of_right_fields_is_told_beside_other_mistakes() -> None:
+    assert told("names: [x]\ninner: {maxSkew: 9}\nlo: 1\n") == [
+        "f:2:18: expected at most 5, got 9.",
+        'f:3:1: unknown field "lo". Did you mean "low"?',
+        "f:1:9: no x.",
+    ]
+
+
+def test_what_only_follows_from_another_mistake_is_not_told() -> None:
+    assert told("low: 20\nhigh: many\n") == ['f:2:7: expected an integer, got "many".']
+    assert told("names: [x, 3]\n") == ["f:1:12: expected a string, got 3. Put it in quotes."]

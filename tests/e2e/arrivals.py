@@ -55,7 +55,9 @@ class Arrivals:
 
     def _come(self) -> None:
         for manifest in self._manifests:
-            while self.limit is not None and len(self.pods) >= self.limit and not self._over.wait(LOOK_SECONDS):
+            while (
+                self.limit is not None and len(self.pods) >= self.limit and not self._over.wait(LOOK_SECONDS)
+            ):
                 pass
             if self._over.wait(self._random.expovariate(1 / self._pause)):
                 return

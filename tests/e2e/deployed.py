@@ -87,8 +87,8 @@ class Replica(Scheduler):
         if flag == "--secure-port":
             return f"{flag}={port}"
         for mount in self.spec["containers"][0]["volumeMounts"]:
-            if value.startswith(mount["mountPath"]):
-                inside = value.removeprefix(mount["mountPath"]).lstrip("/")
+            if Path(value).is_relative_to(mount["mountPath"]):
+                inside = Path(value).relative_to(mount["mountPath"])
                 return f"{flag}={self.mounted(mount['name']) / inside}"
         return word
 

@@ -100,7 +100,9 @@ class Passage:
     async def go(self) -> web.StreamResponse:
         """To the server and back, as if nothing were between."""
         proxy, seen = self.proxy, self.seen
-        headers = {name: text for name, text in self.request.headers.items() if name.lower() not in HOP_BY_HOP}
+        headers = {
+            name: text for name, text in self.request.headers.items() if name.lower() not in HOP_BY_HOP
+        }
         try:
             async with proxy.session.request(
                 seen.method, proxy.upstream + self.request.raw_path, data=seen.body or None, headers=headers

@@ -220,7 +220,7 @@ LOOKED_UP = Probe(
     "looked up",
     lose_bind,
     lambda case: case.events("web", "Scheduled"),
-    lambda case, right: any(right.refusal in each["note"] for each in case.events("web", "FailedScheduling")),
+    lambda case, right: case.says(right.refusal) and is_bound(case),
     lossy=True,
 )
 LEADS = Probe(

@@ -12,7 +12,8 @@ from subprocess import run
 import pytest
 import yaml
 
-from deploy.objects import MANIFESTS, NAMESPACE, ROOT, STATIC_POD, only, read
+from deploy.objects import MANIFESTS, NAMESPACE, ROOT, STATIC_POD, manifests, named, only, plain, read
+from e2e.api import Object
 from e2e.cluster import Cluster
 from e2e.control_plane import ControlPlane
 from e2e.deployed import CHART, Helm, Replica
@@ -20,7 +21,7 @@ from e2e.mooring_process import mooring
 from e2e.process import LOOPBACK, free_ports
 from e2e.scheduler import Scheduler
 from e2e.waiting import wait_for
-from e2e.workloads import pod
+from e2e.workloads import pod, priority_class
 
 MONITORING = MANIFESTS / "monitoring"
 OWN_ACCOUNT = f"system:serviceaccount:{NAMESPACE}:mooring"
@@ -40,7 +41,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 @pytest.fixture
 def share(plane: ControlPlane) -> Iterator[Cluster]:
-    """An empty cluster, with nodes."""
+    """An empty cluster, with nodes. Who has pods on them asks for it first: nodes go last."""
     made = Cluster(plane)
     made.add_nodes(3)
     yield made
@@ -140,7 +141,7 @@ def test_what_its_account_may(applied: ControlPlane) -> None:
 
 
 def test_its_pods_are_admitted_and_run_apart(
-    applied: ControlPlane, share: Cluster, started: ExitStack
+    share: Cluster, applied: ControlPlane, started: ExitStack
 ) -> None:
     started.enter_context(default_scheduler(applied))
     assert "successfully rolled out" in applied.kubectl(
@@ -167,7 +168,7 @@ def test_the_namespace_refuses_who_asks_for_more(applied: ControlPlane) -> None:
 
 
 def test_the_replicas_lead_in_turn(
-    applied: ControlPlane, share: Cluster, started: ExitStack, tmp_path: Path
+    share: Cluster, applied: ControlPlane, started: ExitStack, tmp_path: Path
 ) -> None:
     """With the words of the Deployment, its ConfigMap, and the token of its account, as in a pod."""
     first = started.enter_context(Replica(applied, tmp_path))
@@ -230,25 +231,23 @@ def image(plane: ControlPlane) -> str:
 
 def test_helm_installs_what_the_manifests_say(plane: ControlPlane, helm: Helm) -> None:
     """To the API server they are the same objects, its defaults included."""
-    install(helm)
-    said = plane.kubectl.run("diff", "-f", MANIFESTS)
-    marks = (
-        "helm",
-        "managed-by",
-        "kubectl.kubernetes.io",
-        "generation:",
-        "app.kubernetes.io/version",
-        "checksum",
-    )
-    changed = [
-        line for line in said.stdout.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")
-    ]
-    own = [line for line in changed if not any(mark in line for mark in marks)]
-    assert own == [], said.stdout + said.stderr
+    plane.kubectl("create", "namespace", NAMESPACE)
+    chart = helm("template", "mooring", CHART, *IN, "--no-hooks", "--validate")
+    ours = [found for found in manifests() if found["kind"] != "Namespace"]
+    assert as_made(plane, chart) == as_made(plane, yaml.safe_dump_all(ours))
+
+
+def as_made(plane: ControlPlane, text: str) -> dict[str, Object]:
+    """Objects as the API server would have them, without who made them when."""
+    words = ("create", "--dry-run=server", "--validate=strict", "-o=yaml", "-f", "-")
+    made = named(plain(found) for found in yaml.safe_load_all(plane.kubectl(*words, input=text)))
+    for found in made.values():
+        found["metadata"] = {name: found["metadata"].get(name) for name in ("name", "namespace", "labels")}
+    return made
 
 
 def test_a_policy_by_helm_runs(
-    plane: ControlPlane, helm: Helm, share: Cluster, started: ExitStack, tmp_path: Path
+    plane: ControlPlane, share: Cluster, helm: Helm, started: ExitStack, tmp_path: Path
 ) -> None:
     install(helm)
     policy = ROOT / "examples" / "policies" / "off_spot.py"
@@ -259,13 +258,14 @@ def test_a_policy_by_helm_runs(
     replica = started.enter_context(Replica(plane, tmp_path))
     spot = {"kai.scheduler/instance-type": "spot"}
     share.add_nodes(1, "spot", labels=spot)
-    share.create_pods(pod("waits", schedulerName="mooring", nodeSelector=spot, priority=None))
+    share.apply(priority_class("stays", 1000))
+    share.create_pods(pod("waits", schedulerName="mooring", nodeSelector=spot, priorityClassName="stays"))
     assert "node(s) were spot instances" in share.wait_unschedulable("waits").message
     assert "forbidden" not in replica.output()
 
 
 def test_helm_tests_it(
-    plane: ControlPlane, helm: Helm, share: Cluster, started: ExitStack, tmp_path: Path
+    plane: ControlPlane, share: Cluster, helm: Helm, started: ExitStack, tmp_path: Path
 ) -> None:
     install(helm)
     started.enter_context(Replica(plane, tmp_path))

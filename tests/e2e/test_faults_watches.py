@@ -1,4 +1,4 @@
-"""Watches that end at any moment, and servers that have forgotten: nothing is missed, nothing counted twice."""
+"""Watches that end at any moment, servers that have forgotten: nothing is missed or counted twice."""
 
 from __future__ import annotations
 
@@ -93,7 +93,10 @@ def test_the_server_has_forgotten_where_we_were(
     with Audit(cluster) as audit:
         first = make(cluster, "first", PODS // 2)
         audit.check(first)
-        told = [proxy.rule(watch_of(kind), gone(410, TOO_OLD, reason="Expired"), times=2) for kind in ("pods", "nodes")]
+        told = [
+            proxy.rule(watch_of(kind), gone(410, TOO_OLD, reason="Expired"), times=2)
+            for kind in ("pods", "nodes")
+        ]
         lists = len(proxy.requests(LIST, "pods"))
         proxy.cut(WATCH)
         removed, kept = first[: PODS // 4], first[PODS // 4 :]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +33,7 @@ from e2e.probes import (
     Probe,
 )
 from e2e.rights import CORE, RBAC, Right, granted
+from e2e.scheduler import StartScheduler, as_document
 from e2e.waiting import holds, wait_for
 from e2e.workloads import priority_class
 
@@ -182,6 +184,29 @@ def clean(share: Cluster, cases: list[Case]) -> None:
 def test_every_right_has_its_probe() -> None:
     followed = [Right(group, resource, verb) for group, resource in FOLLOWED for verb in ("list", "watch")]
     assert sorted([*followed, *NEEDED]) == sorted(granted())
+
+
+POLICY = """
+from mooring import Plugin
+
+class Anywhere(Plugin):
+    def filter(self, cycle, pod, node):
+        return None
+"""
+EXTENDER = {"urlPrefix": "http://127.0.0.1:9/", "filterVerb": "filter", "ignorable": True}
+
+
+def test_a_policy_that_waits_for_anything_needs_no_more(
+    start_mooring: StartScheduler, tmp_path: Path
+) -> None:
+    (tmp_path / "anywhere.py").write_text(POLICY)
+    running = start_mooring(policies=tmp_path)
+    assert "forbidden" not in running.output()
+
+
+def test_an_extender_needs_no_more(start_mooring: StartScheduler) -> None:
+    running = start_mooring(as_document({"extenders": [EXTENDER]}))
+    assert "forbidden" not in running.output()
 
 
 @pytest.mark.parametrize("job", JOBS)

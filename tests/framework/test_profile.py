@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from mooring.cluster.cluster import Cluster
+from mooring.config.document import Origin, read_documents
 from mooring.config.profiles import ProfilePlan
-from mooring.errors import ConfigError
+from mooring.errors import ArgsError, ConfigError, FieldMistake
 from mooring.framework.cycle import Cycle
 from mooring.framework.plugin import Plugin, PluginArgs, nothing_to_do
-from mooring.framework.profile import Profile, make_profile
+from mooring.framework.profile import Profile, make_profile, make_profiles
 from mooring.framework.registry import Registry
 from mooring.framework.rehearsal import StageHandle
 from mooring.model.objects import Pod
@@ -173,6 +175,37 @@ def test_a_plugin_that_cannot_be_made_is_named(cluster: Cluster, plan: Make) -> 
     with pytest.raises(ConfigError) as error:
         make_profile(plan(queueSort=["Broken"]), registry, lambda plugin: StageHandle(cluster))
     assert str(error.value) == 'initializing plugin "Broken": no such zone'
+
+
+def test_what_plugins_refuse_is_told_at_its_place(cluster: Cluster, plan: Make) -> None:
+    class Named(Sort):
+        def __init__(self, args: Any, handle: Any) -> None:
+            raise ArgsError([FieldMistake(("zone",), "no such zone"), FieldMistake(("size", 1), "too big")])
+
+    class Whole(B):
+        def __init__(self, args: Any, handle: Any) -> None:
+            raise KeyError("zone")
+
+    registry = Registry()
+    for plugin in (Named, Whole):
+        registry.add(plugin, trusted=True)
+    (document,) = read_documents("- args: {zone: x, size: [1, 2]}\n- args: {}\n", "f")
+    origins = {name: Origin(document, (i, "args")) for i, name in enumerate(("Named", "Whole"))}
+    wanted = msgspec.structs.replace(plan(queueSort=["Named"], filter=["Whole"]), origins=origins)
+
+    def make(one: ProfilePlan) -> Profile:
+        return make_profile(one, registry, lambda plugin: StageHandle(cluster))
+
+    with pytest.raises(ConfigError) as error:
+        make_profiles([wanted, msgspec.structs.replace(wanted, scheduler_name="other", origins={})], make)
+    assert [str(mistake) for mistake in error.value.mistakes] == [
+        'f:1:16: initializing plugin "Named": no such zone',
+        'f:1:29: initializing plugin "Named": too big',
+        "f:2:9: initializing plugin \"Whole\": KeyError: 'zone'",
+        'initializing plugin "Named": no such zone',
+        'initializing plugin "Named": too big',
+        "initializing plugin \"Whole\": KeyError: 'zone'",
+    ]
 
 
 def test_a_handle_is_made_for_each_plugin(cluster: Cluster, plan: Make) -> None:

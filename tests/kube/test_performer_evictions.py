@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
+import pytest
 
 from kube.doing import Doing, a_pod, evict, wait_for
 from kube.played_server import LOST, UNHEARD, refusal
 from kube.virtual_time import in_virtual_time
 from mooring.engine.events import EvictFailed
+from mooring.kube.evictions import PAUSE_S
 from mooring.model.objects import Pod
 
 BIG = a_pod("big", "uid-big")
@@ -84,6 +88,21 @@ def test_a_condition_that_cannot_be_written_keeps_the_pod() -> None:
         assert doing.server.deleted == []
 
     in_virtual_time(run())
+
+
+def test_a_refusal_is_logged_and_told_after_a_pause(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever hears of it tries again at once: without a pause, as fast as the server can refuse."""
+
+    async def run() -> None:
+        doing = Doing()
+        (victim,) = victims(doing, "v")
+        doing.server.fails(refusal(403, "not yours"), method="DELETE")
+        began = asyncio.get_running_loop().time()
+        assert await doing.do(evict(victim, BIG)) == [EvictFailed(victim, BIG.key, "not yours")]
+        assert asyncio.get_running_loop().time() - began >= PAUSE_S
+
+    in_virtual_time(run())
+    assert "evicting default/v to make room for default/big: not yours" in caplog.text
 
 
 def test_gone_is_as_good_as_evicted() -> None:

@@ -93,6 +93,13 @@ def test_victims(caplog: pytest.LogCaptureFixture) -> None:
     assert (about["preemptor"], about["victim"].key, about["node"]) == ("default/high", low.key, "a")
 
 
+def test_only_its_own_node_is_counted_for_a_nominated_pod(caplog: pytest.LogCaptureFixture) -> None:
+    logged = Logged(caplog, V2, Stage().nodes("a", "b"))
+    ((message, about),) = logged(pod("high", nominated="b"))
+    assert (message, about["node"]) == ("Successfully bound pod to node", "b")
+    assert (about["evaluatedNodes"], about["feasibleNodes"]) == (1, 1)
+
+
 def test_scores_of_nodes(caplog: pytest.LogCaptureFixture) -> None:
     stage = Stage().nodes(*(f"n{number}" for number in range(7)))
     found = Logged(caplog, V10, stage)(pod("web"))

@@ -40,7 +40,7 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
     first_ms: float | None = None  # the very first cycle of the engine
     later_ms: float | None = None  # of the cycles after it that evict pods: the middle one
     us_per_pod: float | None = None  # from the queue to the decision, with all waiting
-    extender_share: float | None = None  # of that, the part not spent in the engine
+    extender_share: float | None = None  # of that, the part of the filter that is measured
 
 
 Progress = Callable[[int, int], None]

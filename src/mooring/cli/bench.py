@@ -23,7 +23,7 @@ TABLE_WIDTH = 120  # figures are not cut off, whatever the terminal
 KNOWN = {**{case.name: case.about for case in CASES.values()}, extender.NAME: extender.ABOUT}
 COLUMNS = ("pods/s", "CPU µs/pod", "p50 µs", "p99 µs", "peak MB")
 COLD = ("first ms", "later ms")  # cycles that make room for a pod
-EXTENDED = ("µs/pod", "extender")  # wall-clock time, and the part of it spent outside the engine
+EXTENDED = ("µs/pod", "filter")  # wall-clock time of a pod, and the share of the filter in it
 
 
 @click.command(epilog="Example: mooring bench SchedulingBasic --nodes 5000 --pods 20000")

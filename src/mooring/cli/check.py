@@ -10,7 +10,8 @@ import click
 import msgspec
 
 from mooring.app.making import make_engine, read_config
-from mooring.cli.values import EXISTING_FILE, EXISTING_FOLDER
+from mooring.cli.values import EXISTING_FILE, EXISTING_FOLDER, GatesType
+from mooring.config.feature_gates import FeatureGates
 from mooring.errors import InputError, Mistake
 from mooring.framework.discovery import plugins_in_file
 from mooring.plugins.catalogue import add_policies, make_registry
@@ -21,13 +22,14 @@ from mooring.plugins.catalogue import add_policies, make_registry
 @click.option(
     "--policies", type=EXISTING_FOLDER, help="A folder of Python policies the configurations may name."
 )
+@click.option("--feature-gates", "gates", type=GatesType(), help="Feature gates, such as A=true,B=false.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of {place, what} objects.")
-def command(files: Sequence[Path], policies: Path | None, as_json: bool) -> None:
+def command(files: Sequence[Path], policies: Path | None, gates: FeatureGates | None, as_json: bool) -> None:
     """Find mistakes in KubeSchedulerConfiguration files and in policies (.py).
 
     Prints every mistake as file:line:column: what, and exits with 1 if there is any.
     """
-    mistakes = [mistake for file in files for mistake in _mistakes(file, policies)]
+    mistakes = [mistake for file in files for mistake in _mistakes(file, policies, gates)]
     if as_json:
         click.echo(msgspec.json.encode([mistake._asdict() for mistake in mistakes]))
     else:
@@ -38,7 +40,7 @@ def command(files: Sequence[Path], policies: Path | None, as_json: bool) -> None
     sys.exit(1 if mistakes else 0)
 
 
-def _mistakes(file: Path, policies: Path | None) -> list[Mistake]:
+def _mistakes(file: Path, policies: Path | None, gates: FeatureGates | None) -> list[Mistake]:
     try:
         registry = make_registry(policies)
         if file.suffix == ".py":
@@ -47,7 +49,7 @@ def _mistakes(file: Path, policies: Path | None) -> list[Mistake]:
             config = read_config(file, registry)
             for remark in config.remarks:
                 click.echo(f"note: {remark}", err=True)
-            make_engine(config, registry)
+            make_engine(config, registry, gates=gates)
     except InputError as error:
         return [mistake if mistake.place else Mistake(str(file), mistake.what) for mistake in error.mistakes]
     return []

@@ -159,6 +159,8 @@ class Placer:
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None, session: Session | None
     ) -> Choice | None:
         own = self._among_nominated.own_row(pod)
+        if own is not None and session is None:
+            self._lend(pod_class, cycle, pod)
         if own is not None and self._fits_own(pod_class, cycle, pod, own, rows, session):
             if self.count_nodes:
                 self._count(cycle, [own], 1)
@@ -209,7 +211,24 @@ class Placer:
             buckets = kept.sync(cycle, pod)  # trying nominated pods touched their rows
             with buckets.without(barred):
                 return self._best_kept(pod_class, cycle, pod, kept, rows)
-        return self._best_kept(pod_class, cycle, pod, kept, rows)
+        choice = self._best_kept(pod_class, cycle, pod, kept, rows)
+        if choice is None:
+            kept.domains.lend(cycle)  # to who asks why, or looks for a way out
+        return choice
+
+    def _lend(self, pod_class: PodClass, cycle: Cycle, pod: Pod) -> None:
+        """Saves who asks about a single node from working out what is known of all."""
+        kept = self.kept.known(pod_class) if self.keep_evaluations else None
+        if kept is None or not kept.domains:
+            return
+        try:
+            if pod_class.pre_scores:
+                self.full.pre_score(pod_class, cycle, pod, None)
+            if kept.skips == (cycle.skip_filter, cycle.skip_score):
+                kept.sync(cycle, pod)
+                kept.domains.lend(cycle)
+        except PluginFailed:
+            return  # who asks will meet it, and say so
 
     def _best_kept(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, kept: KeptEvaluation, rows: Rows | None

@@ -2,12 +2,16 @@
 
 All victims of one pod but the last go at the same time, then the last one: when it is gone, so are the
 others. When one of them stays, the last one is spared: it would go for nothing.
+
+Who they make room for is tried again as soon as it is told that one of them stays. So that is told after a
+pause: what the API server refuses now it most likely refuses again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from mooring.engine.decisions import Evict
@@ -16,6 +20,9 @@ from mooring.errors import MooringError
 from mooring.kube.pool import Pool
 from mooring.kube.recorder import Recorder
 
+log = logging.getLogger("mooring.kube")
+
+PAUSE_S = 1.0
 ACTION, REASON = "Preempting", "Preempted"
 NOTE = "Preempted by pod {} on node {}"
 IN_MEMORY = " (in kube-scheduler memory)."
@@ -37,12 +44,18 @@ class Evictions:
     """Takes victims one by one; those decided in one go form a group."""
 
     def __init__(
-        self, pool: Pool, delete: DeletePod, tell: Callable[[Event], None], recorder: Recorder
+        self,
+        pool: Pool,
+        delete: DeletePod,
+        tell: Callable[[Event], None],
+        recorder: Recorder,
+        sleep: Callable[[float], Awaitable[None]],
     ) -> None:
         self._pool = pool
         self._delete = delete
         self._tell = tell
         self._recorder = recorder
+        self._sleep = sleep
         self._groups: dict[str, Group] = {}  # by who they make room for; not begun yet
         self.open = 0  # groups of which some victim is yet to be evicted
 
@@ -84,6 +97,8 @@ class Evictions:
                 await self._delete(decision)
                 self.record(decision)
         except MooringError as error:
+            log.warning("evicting %s to make room for %s: %s", decision.pod.key, decision.by, error)
+            await self._sleep(PAUSE_S)
             self._tell(EvictFailed(decision.pod, decision.by, str(error)))
             if group is not None:
                 group.failed = True

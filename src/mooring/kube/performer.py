@@ -68,7 +68,7 @@ class KubePerformer:
         self.api = KubeApi(client, slots, parked=self._pool.parked)
         self._slots = slots
         self._statuses = Statuses(client, slots, self._pool.superseded)
-        self._evictions = Evictions(self._pool, self._delete, self._tell, recorder)
+        self._evictions = Evictions(self._pool, self._delete, self._tell, recorder, self.api.sleep)
         self._unsent: dict[str, Wanted] = {}  # statuses to be written, by pod key
         self._preempted: dict[str, Evict] = {}  # by uid: pods whose binding is being cancelled to make room
         self._given_back = 0

@@ -52,6 +52,10 @@ class KeptEvaluations:
         del self._kept[oldest], self._last_used[oldest]
         return True
 
+    def known(self, pod_class: PodClass) -> KeptEvaluation | None:
+        """The evaluation of a class, if there is one."""
+        return self._kept.get(pod_class)
+
     def of(self, pod_class: PodClass, cycle: Cycle) -> KeptEvaluation:
         """The evaluation of a class, made now if there is none or the plugins that skip it are others."""
         skips = (cycle.skip_filter, cycle.skip_score)
