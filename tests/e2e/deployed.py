@@ -17,7 +17,19 @@ from e2e.process import LOOPBACK, free_ports
 from e2e.scheduler import Scheduler
 
 CHART = Path(__file__).parents[2] / "deploy" / "chart" / "mooring"
+IN = ("-n", NAMESPACE)
 TIMEOUT_SECONDS = 120
+EVERYTHING = {
+    "clusterrole.rbac.authorization.k8s.io/mooring",
+    "clusterrolebinding.rbac.authorization.k8s.io/mooring",
+    "configmap/mooring",
+    "deployment.apps/mooring",
+    "poddisruptionbudget.policy/mooring",
+    "role.rbac.authorization.k8s.io/mooring",
+    "rolebinding.rbac.authorization.k8s.io/mooring",
+    "service/mooring",
+    "serviceaccount/mooring",
+}
 # A pod finds its account in a folder of the system's; here it is told of another one.
 IN_A_POD = """
 import os, pathlib, sys
@@ -112,3 +124,12 @@ class Replica(Scheduler):
         (folder / "ca.crt").write_bytes(self.plane.authority.certificate.read_bytes())
         (folder / "namespace").write_text(NAMESPACE)
         return folder
+
+
+def objects_of(plane: ControlPlane) -> set[str]:
+    """Everything of Mooring's there is, by kind and name."""
+    kinds = "serviceaccount,configmap,deployment,service,poddisruptionbudget,role,rolebinding"
+    label = "-l=app.kubernetes.io/name=mooring"
+    inside = plane.kubectl("get", kinds, *IN, label, "-o=name")
+    outside = plane.kubectl("get", "clusterrole,clusterrolebinding", label, "-o=name")
+    return set((inside + outside).split())

@@ -1,32 +1,30 @@
-"""What `deploy/` installs, installed: by kubectl and by helm, on a control plane of its own."""
+"""What `deploy/manifests` installs, installed by kubectl, on a control plane of its own."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from subprocess import run
+from urllib.error import HTTPError
 
 import pytest
 import yaml
 
-from deploy.objects import MANIFESTS, NAMESPACE, ROOT, STATIC_POD, manifests, named, only, plain, read
-from e2e.api import Object
+from deploy.objects import MANIFESTS, NAMESPACE, ROOT, manifests, named, only
 from e2e.cluster import Cluster
 from e2e.control_plane import ControlPlane
-from e2e.deployed import CHART, Helm, Replica
+from e2e.deployed import EVERYTHING, IN, Replica, objects_of
 from e2e.mooring_process import mooring
-from e2e.process import LOOPBACK, free_ports
 from e2e.scheduler import Scheduler
 from e2e.waiting import wait_for
-from e2e.workloads import pod, priority_class
+from e2e.workloads import pod
 
-MONITORING = MANIFESTS / "monitoring"
 OWN_ACCOUNT = f"system:serviceaccount:{NAMESPACE}:mooring"
 EXAMPLE = ROOT / "examples" / "deploy"
-IN = ("-n", NAMESPACE)
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/mooring"
 DEPLOYMENT = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/mooring"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
@@ -62,44 +60,9 @@ def applied(plane: ControlPlane) -> Iterator[ControlPlane]:
     plane.kubectl("delete", "-f", MANIFESTS, "--ignore-not-found")
 
 
-@pytest.fixture
-def helm(plane: ControlPlane) -> Iterator[Helm]:
-    """The chart is taken away afterwards."""
-    made = Helm(plane)
-    yield made
-    made.run("uninstall", "mooring", *IN, "--wait")
-    plane.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found")
-
-
-def install(helm: Helm, *words: str) -> str:
-    return helm("install", "mooring", CHART, *IN, "--create-namespace", *words)
-
-
 def default_scheduler(plane: ControlPlane) -> Scheduler:
     """Who places Mooring's own pods; a Mooring is at hand."""
     return mooring(plane, kubeconfig=plane.user("system:kube-scheduler"))
-
-
-def objects_of(plane: ControlPlane) -> set[str]:
-    """Everything of Mooring's there is, by kind and name."""
-    kinds = "serviceaccount,configmap,deployment,service,poddisruptionbudget,role,rolebinding"
-    label = "-l=app.kubernetes.io/name=mooring"
-    inside = plane.kubectl("get", kinds, *IN, label, "-o=name")
-    outside = plane.kubectl("get", "clusterrole,clusterrolebinding", label, "-o=name")
-    return set((inside + outside).split())
-
-
-EVERYTHING = {
-    "clusterrole.rbac.authorization.k8s.io/mooring",
-    "clusterrolebinding.rbac.authorization.k8s.io/mooring",
-    "configmap/mooring",
-    "deployment.apps/mooring",
-    "poddisruptionbudget.policy/mooring",
-    "role.rbac.authorization.k8s.io/mooring",
-    "rolebinding.rbac.authorization.k8s.io/mooring",
-    "service/mooring",
-    "serviceaccount/mooring",
-}
 
 
 def test_kubectl_installs_it_and_takes_it_away(plane: ControlPlane) -> None:
@@ -205,155 +168,35 @@ def test_the_configuration_passes_the_check(applied: ControlPlane, tmp_path: Pat
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_helm_installs_upgrades_rolls_back_and_takes_away(plane: ControlPlane, helm: Helm) -> None:
-    install(helm, "--set", "image.repository=registry.example.com/mooring")
-    assert objects_of(plane) == EVERYTHING
-    assert image(plane) == "registry.example.com/mooring:0.1.0"
-    helm("upgrade", "mooring", CHART, *IN, "--reuse-values", "--set", "image.tag=0.2.0")
-    assert image(plane) == "registry.example.com/mooring:0.2.0"
-    before = template(plane)
-    helm("upgrade", "mooring", CHART, *IN, "--reuse-values", "--set", "schedulerName=other")
-    assert template(plane) != before  # else the replicas would not restart, and never read it
-    helm("rollback", "mooring", "1", *IN)
-    assert image(plane) == "registry.example.com/mooring:0.1.0"
-    helm("uninstall", "mooring", *IN, "--wait")
-    assert objects_of(plane) == set()
-    assert plane.api.exists(f"/api/v1/namespaces/{NAMESPACE}")
+def test_an_overlay_names_another_image(plane: ControlPlane, tmp_path: Path) -> None:
+    folder = os.path.relpath(MANIFESTS, tmp_path.resolve())
+    image = {"name": "mooring", "newName": "registry.example.com/mooring", "newTag": "0.1.0"}
+    overlay = {"resources": [folder], "images": [image]}
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(overlay))
+    built = list(yaml.safe_load_all(plane.kubectl("kustomize", tmp_path)))
+    (container,) = only("Deployment", built)["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "registry.example.com/mooring:0.1.0"
+    assert named(built).keys() == named(manifests()).keys()
 
 
-def template(plane: ControlPlane) -> object:
-    return plane.api.get(DEPLOYMENT)["spec"]["template"]
-
-
-def image(plane: ControlPlane) -> str:
-    return str(plane.api.get(DEPLOYMENT)["spec"]["template"]["spec"]["containers"][0]["image"])
-
-
-def test_helm_installs_what_the_manifests_say(plane: ControlPlane, helm: Helm) -> None:
-    """To the API server they are the same objects, its defaults included."""
-    plane.kubectl("create", "namespace", NAMESPACE)
-    chart = helm("template", "mooring", CHART, *IN, "--no-hooks", "--validate")
-    ours = [found for found in manifests() if found["kind"] != "Namespace"]
-    assert as_made(plane, chart) == as_made(plane, yaml.safe_dump_all(ours))
-
-
-def as_made(plane: ControlPlane, text: str) -> dict[str, Object]:
-    """Objects as the API server would have them, without who made them when."""
-    words = ("create", "--dry-run=server", "--validate=strict", "-o=yaml", "-f", "-")
-    made = named(plain(found) for found in yaml.safe_load_all(plane.kubectl(*words, input=text)))
-    for found in made.values():
-        found["metadata"] = {name: found["metadata"].get(name) for name in ("name", "namespace", "labels")}
-    return made
-
-
-def test_a_policy_by_helm_runs(
-    plane: ControlPlane, share: Cluster, helm: Helm, started: ExitStack, tmp_path: Path
-) -> None:
-    install(helm)
-    policy = ROOT / "examples" / "policies" / "off_spot.py"
-    helm(
-        *("upgrade", "mooring", CHART, *IN, "--reuse-values"),
-        *("--set-file", f"policies.files.off_spot\\.py={policy}"),
+def test_who_may_read_metrics(applied: ControlPlane, started: ExitStack, tmp_path: Path) -> None:
+    kubectl, paths = applied.kubectl, ("/metrics", "/metrics/resources")
+    kubectl("create", "namespace", "monitoring")
+    kubectl("-n", "monitoring", "create", "serviceaccount", "prometheus")
+    token = kubectl("-n", "monitoring", "create", "token", "prometheus").strip()
+    words = (
+        "clusterrole",
+        "mooring-metrics",
+        "--verb=get",
+        *(f"--non-resource-url={path}" for path in paths),
     )
-    replica = started.enter_context(Replica(plane, tmp_path))
-    spot = {"kai.scheduler/instance-type": "spot"}
-    share.add_nodes(1, "spot", labels=spot)
-    share.apply(priority_class("stays", 1000))
-    share.create_pods(pod("waits", schedulerName="mooring", nodeSelector=spot, priorityClassName="stays"))
-    assert "node(s) were spot instances" in share.wait_unschedulable("waits").message
-    assert "forbidden" not in replica.output()
-
-
-def test_helm_tests_it(
-    plane: ControlPlane, share: Cluster, helm: Helm, started: ExitStack, tmp_path: Path
-) -> None:
-    install(helm)
-    started.enter_context(Replica(plane, tmp_path))
-    testing = helm.begin("test", "mooring", *IN, "--timeout=60s")
-    path = f"{PODS}/mooring-test-scheduled"
-    wait_for(lambda: plane.api.exists(path), saying="the test's pod")
-    plane.api.patch(path, {"metadata": {"annotations": {"e2e/run-for": "0s"}}})
-    said, _ = testing.communicate(timeout=90)
-    assert testing.returncode == 0, said
-    assert "Phase:          Succeeded" in said
-
-
-MONITORS = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "servicemonitors.monitoring.coreos.com"},
-    "spec": {
-        "group": "monitoring.coreos.com",
-        "scope": "Namespaced",
-        "names": {"plural": "servicemonitors", "singular": "servicemonitor", "kind": "ServiceMonitor"},
-        "versions": [{"name": "v1", "served": True, "storage": True}],
-    },
-}
-ENDPOINT = {
-    **{name: {"type": "string"} for name in ("port", "path", "scheme", "interval", "bearerTokenFile")},
-    "tlsConfig": {"type": "object", "properties": {"insecureSkipVerify": {"type": "boolean"}}},
-}
-
-
-def monitors() -> object:
-    """The kind, as far as it is used: the API server refuses a field that is not in here."""
-    labels = {"type": "object", "additionalProperties": {"type": "string"}}
-    selector = {"type": "object", "properties": {"matchLabels": labels}}
-    endpoints = {"type": "array", "items": {"type": "object", "properties": ENDPOINT}}
-    spec = {"type": "object", "properties": {"selector": selector, "endpoints": endpoints}}
-    made = json.loads(json.dumps(MONITORS))
-    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
-    made["spec"]["versions"][0]["schema"] = schema
-    return made
-
-
-def test_the_monitor_is_accepted_where_its_kind_is(plane: ControlPlane, helm: Helm) -> None:
-    plane.kubectl.apply(monitors())
-    plane.kubectl("wait", "--for=condition=Established", f"crd/{MONITORS['metadata']['name']}")
-    install(helm)
-    plane.kubectl("apply", "--validate=strict", "-f", MONITORING)
-    plane.kubectl("delete", "-f", MONITORING)
-    helm(
-        *("upgrade", "mooring", CHART, *IN, "--reuse-values"),
-        *("--set", "serviceMonitor.enabled=true,serviceMonitor.resources=true"),
-    )
-    path = f"/apis/monitoring.coreos.com/v1/namespaces/{NAMESPACE}/servicemonitors/mooring"
-    found = plane.api.get(path)["spec"]["endpoints"]
-    assert [each["path"] for each in found] == ["/metrics", "/metrics/resources"]
-
-
-def test_the_static_pod_is_accepted(plane: ControlPlane) -> None:
-    plane.kubectl("apply", "--validate=strict", "--dry-run=server", "-f", STATIC_POD)
-
-
-def test_the_static_pod_s_words_serve_with_kube_scheduler_s_rights(
-    plane: ControlPlane, share: Cluster, started: ExitStack
-) -> None:
-    (port,) = free_ports(1)
-    here = {
-        "--kubeconfig": str(plane.user("system:kube-scheduler")),
-        "--secure-port": str(port),
-        "--bind-address": LOOPBACK,
-    }
-    args = only("Pod", read(STATIC_POD))["spec"]["containers"][0]["args"]
-    flags = [word.partition("=") for word in args]
-    words = [f"{flag}={here[flag]}" if flag in here else flag + by + value for flag, by, value in flags]
-    command = [Path(sys.executable).with_name("mooring"), *words]
-    running = started.enter_context(Scheduler("static-pod", command, plane.folder, port))
-    share.create_pods(pod("web"), pod("huge", cpu="64"))
-    share.wait_running(1)
-    share.wait_unschedulable("huge")
-    wait_for(lambda: len(share.events()) == 2, saying="both Events")
-    lease = plane.api.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler")
-    assert lease["spec"]["holderIdentity"]
-    assert running.stop() == 0
-    assert "forbidden" not in running.output()
-
-
-def test_from_a_checkout(plane: ControlPlane, share: Cluster, started: ExitStack) -> None:
-    """As whoever `~/.kube/config` names, beside the cluster's own scheduler."""
-    started.enter_context(mooring(plane, EXAMPLE / "scheduler.yaml", kubeconfig=plane.kubeconfig))
-    share.apply(EXAMPLE / "pod.yaml")
-    share.create_pods(pod("other"))
-    share.wait_running(1)
-    assert not share.pod("other").node
+    kubectl("create", *words)
+    replica = started.enter_context(Replica(applied, tmp_path))
+    with pytest.raises(HTTPError) as refused:
+        replica.read("/metrics", token)
+    assert refused.value.code == 403
+    assert 'cannot get path \\"/metrics\\"' in refused.value.read().decode()
+    account = "--serviceaccount=monitoring:prometheus"
+    kubectl("create", "clusterrolebinding", "mooring-metrics", "--clusterrole=mooring-metrics", account)
+    again = started.enter_context(Replica(applied, tmp_path))  # the first one remembers for a while
+    assert "scheduler_pending_pods" in again.read("/metrics", token)

@@ -57,7 +57,7 @@ def test_it_is_written_as_kube_scheduler_writes_it(
 
 
 def test_nobody_takes_the_room_that_was_made(cluster: Cluster, start_mooring: StartScheduler) -> None:
-    """While the victim goes there is room for a small pod, which would keep the whole node from the urgent."""
+    """While the victim goes a small pod finds room: it would keep the urgent one from the whole node."""
     cluster.add_nodes(1, cpu=2)
     cluster.apply(*CLASSES)
     start_mooring()

@@ -39,6 +39,7 @@ class PodClass(msgspec.Struct, eq=False):
     pre_scores: tuple[Hook, ...] = ()
     reserves: tuple[Hook, ...] = ()
     permits: tuple[Hook, ...] = ()
+    pre_flights: tuple[Hook, ...] = ()
     keeps: bool = False  # every plugin that looks at it keeps its answers
     met: bool = False  # a pod of it has been placed, or tried, before
 
@@ -51,6 +52,7 @@ class PodClass(msgspec.Struct, eq=False):
         self.pre_scores = self._concerned("pre_score")
         self.reserves = self._concerned("reserve")
         self.permits = self._concerned("permit")
+        self.pre_flights = self._concerned("pre_bind_pre_flight")
         transformed = profile.at("before_filter") or profile.at("before_score")
         self.keeps = not transformed and all(
             profile.plugins[name].scope is not Scope.CLUSTER for name in signs if name in profile.looking

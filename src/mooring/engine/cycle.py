@@ -14,7 +14,7 @@ import msgspec
 
 from mooring.engine.attempt import Attempt
 from mooring.engine.classes import PodClass
-from mooring.engine.decisions import SCHEDULER_ERROR, UNSCHEDULABLE, Bind, Decision, Wait
+from mooring.engine.decisions import SCHEDULER_ERROR, UNSCHEDULABLE, Bind, Decision, Nominate, Wait
 from mooring.engine.fit_error import NO_NODES, FitError, one_node, rejected_before
 from mooring.engine.full import session_of
 from mooring.engine.making_room import make_room
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 RESERVE_CODES = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 Step = Callable[[Attempt], None]
 PERMIT_CODES = RESERVE_CODES | {Code.WAIT}
+PRE_FLIGHT_CODES = frozenset({Code.SKIP})
 
 
 class Unfit(Exception):
@@ -213,6 +214,9 @@ class SchedulingCycle:
             if pod_class.reserves:
                 self._reserve(attempt, pod_class, node_name)
             waits = self._permit(attempt, pod_class, node_name) if pod_class.permits else None
+            takes_long = self._pre_flight(attempt, pod_class, node_name) if pod_class.pre_flights else False
+            if waits or takes_long:
+                self._expect(attempt, node_name)
             if not waits:
                 attempt.decisions.append(self.bind(reserved))
         except (Unfit, PluginFailed):
@@ -257,6 +261,22 @@ class SchedulingCycle:
             else:
                 self._must_pass(status, node_name)
         return waits
+
+    def _pre_flight(self, attempt: Attempt, pod_class: PodClass, node_name: str) -> bool:
+        """Whether some plugin has something to do before the bind. Those without are passed over then."""
+        skipped = []
+        for name, method, _ in pod_class.pre_flights:
+            answer = answers.call(name, "pre_bind_pre_flight", method, attempt.cycle, attempt.pod, node_name)
+            if answers.status(name, "pre_bind_pre_flight", answer, PRE_FLIGHT_CODES) is not None:
+                skipped.append(name)
+        attempt.cycle.skip_pre_bind = frozenset(skipped)
+        return len(skipped) < len(pod_class.pre_flights)
+
+    def _expect(self, attempt: Attempt, node_name: str) -> None:
+        """Binding will take a while: others may know where the pod is to run."""
+        pod = attempt.queued.pod
+        if self._engine.tells_expectations and pod.status.nominated_node_name != node_name:
+            attempt.decisions.append(Nominate(pod, node_name))
 
     def _must_pass(self, status: Status | None, node_name: str) -> None:
         if status is not None:

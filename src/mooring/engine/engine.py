@@ -61,6 +61,7 @@ class Engine:
         self.meter = meter
         self.outcomes = None if meter is None else Outcomes(meter)
         self._gates = gates or FeatureGates()
+        self.tells_expectations = self._gates.enabled("NominatedNodeNameForExpectation")
         self._rng = random.Random(seed)
         self.cluster = Cluster()
         self.view = ClusterView(self.cluster.nodes, self.cluster.pods)

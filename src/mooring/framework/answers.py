@@ -32,6 +32,7 @@ PREFIX = {
     "normalize": 'running Score plugins: plugin "{0}" failed with: ',
     "reserve": 'running Reserve plugin "{0}": ',
     "permit": 'running Permit plugin "{0}": ',
+    "pre_bind_pre_flight": 'running PreBindPreFlight plugin "{0}": ',
     "pre_bind": 'running PreBind plugin "{0}": ',
     "bind": 'running Bind plugin "{0}": ',
 }

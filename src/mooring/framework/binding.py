@@ -54,6 +54,8 @@ async def run_binding(
 
 async def _pre_bind(hooks: Iterable[Hook], cycle: Cycle, pod: Pod, node_name: str) -> None:
     for hook in hooks:
+        if hook.name in cycle.skip_pre_bind:
+            continue
         status = await _ask(hook, "pre_bind", cycle, pod, node_name)
         if status is not None and status.code is not Code.SKIP:
             raise BindingFailed(_text(hook, "pre_bind", status))

@@ -47,6 +47,7 @@ POINTS: dict[str, Point] = {
         _point("unreserve", "cycle pod node_name", "reserve"),
         _point("permit", "cycle pod node_name", "permit"),
         # binding cycle
+        _point("pre_bind_pre_flight", "cycle pod node_name", "preBind"),
         _point("pre_bind", "cycle pod node_name", "preBind", may_await=True),
         _point("bind", "cycle pod node_name", "bind", may_await=True),
         _point("post_bind", "cycle pod node_name", "postBind", may_await=True),

@@ -117,9 +117,7 @@ def make_profile(
     return Profile(plan, plugins, meter)
 
 
-def make_profiles(
-    plans: Iterable[ProfilePlan], make: Callable[[ProfilePlan], Profile]
-) -> dict[str, Profile]:
+def make_profiles(plans: Iterable[ProfilePlan], make: Callable[[ProfilePlan], Profile]) -> dict[str, Profile]:
     """The profiles by name; ConfigError with the mistakes of all of them."""
     profiles: dict[str, Profile] = {}
     errors: list[ConfigError] = []

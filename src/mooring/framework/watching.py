@@ -34,6 +34,7 @@ LABELS = {
     "reserve": "Reserve",
     "unreserve": "Unreserve",
     "permit": "Permit",
+    "pre_bind_pre_flight": "PreBindPreFlight",
     "pre_bind": "PreBind",
     "bind": "Bind",
     "post_bind": "PostBind",

@@ -134,8 +134,12 @@ class KubePerformer:
 
     def _perform_bind(self, decision: Bind) -> None:
         key = decision.pod.key
-        if self._unsent:
-            self._unsent.pop(key, None)  # a pod that has a place does not wait for one
+        if (
+            self._unsent
+            and (wanted := self._unsent.get(key)) is not None
+            and wanted.nominated != decision.node
+        ):
+            del self._unsent[key]  # a pod that has a place does not wait for one
         self._pool.submit(key, self._bind, decision)
 
     async def _bind(self, decision: Bind) -> None:

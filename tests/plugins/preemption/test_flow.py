@@ -163,7 +163,7 @@ def waits_at_permit(names: set[str]) -> type:
 def test_a_victim_that_waits_at_permit_loses_its_place_at_once() -> None:
     arena = Arena(waits_at_permit({"v"})).nodes(small_node("n"))
     arena.add(victim := sized("v", LARGE, LOW))
-    assert arena.cycle() == []
+    arena.cycle()
     assert arena.holds(victim) == "n"
     evict, mine, others = arena.attempt(preemptor := sized("p", VERY_LARGE, HIGH))
     assert isinstance(evict, Evict)

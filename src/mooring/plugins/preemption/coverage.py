@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.columns import Bools, Rows
+from mooring.cluster.pods import Placed
 from mooring.plugins.preemption.budgets import Budget
 from mooring.plugins.preemption.slots import PodSlots, Small
 
@@ -27,6 +28,7 @@ class Coverage:
         self._disrupted = [number for number, budget in enumerate(budgets) if budget.disrupted]
         self._index = _Index(budgets, self.keys)
         self._generation = -1
+        self._covering: list[list[int]] = []  # by kind
         self._layers: NDArray[np.int32] = np.zeros((0, 0), np.int32)
 
     def violating(self, kind: Small, lower: Bools, rows: Rows) -> Bools | None:
@@ -38,6 +40,22 @@ class Coverage:
         found = self._one_by_one if len(self.budgets) <= FEW else self._together
         beyond = found(kind, lower, rows)
         return beyond if beyond is not None and beyond.any() else None
+
+    def violating_on(self, placed: Sequence[Placed]) -> list[bool]:
+        """The same for pods of one node, the most important first."""
+        kinds = [self._slots.kinds.number(each) for each in placed]
+        self._follow()
+        counts: dict[int, int] = defaultdict(int)
+        answers = []
+        for each, kind in zip(placed, kinds, strict=True):
+            beyond = False
+            for number in self._covering[kind]:
+                budget = self.budgets[number]
+                if not budget.disrupted or each.pod.metadata.name not in budget.disrupted:
+                    counts[number] += 1
+                    beyond |= counts[number] > budget.allowed
+            answers.append(beyond)
+        return answers
 
     def _one_by_one(self, kind: Small, lower: Bools, rows: Rows) -> Bools | None:
         beyond: Bools | None = None
@@ -91,10 +109,12 @@ class Coverage:
         if self._generation != kinds.generation:
             self._generation = kinds.generation
             self._layers = np.zeros((1, 0), np.int32)
+            self._covering = []
         known = self._layers.shape[1]
         if known == len(kinds.all):
             return
         covering = [self._index.covering(kind.namespace, kind.labels) for kind in kinds.all[known:]]
+        self._covering += covering
         depth = max(len(self._layers), *map(len, covering))
         layers = np.full((depth, len(kinds.all)), NONE, np.int32)
         layers[: len(self._layers), :known] = self._layers

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from mooring.cluster.pods import Placed
 
-NOT_STARTED = 2**62  # after any start there is
+NOT_STARTED = 2**52 - 1  # after any start before the year 2112
 MICROSECONDS = 1_000_000
 
 
@@ -28,4 +28,4 @@ def started_us(timestamp: str | None) -> int:
         return NOT_STARTED
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return round(moment.timestamp() * MICROSECONDS)
+    return min(max(round(moment.timestamp() * MICROSECONDS), 0), NOT_STARTED)

@@ -45,6 +45,7 @@ class Kinds:
         self.all = [NOBODY]
         self._numbers: dict[tuple[object, ...], int] = {}
         self._priority: Ints = NO_AMOUNTS
+        self._ranks: Ints = NO_AMOUNTS
         self._amounts: dict[int, Ints] = {}
 
     def look_at(self, keys: tuple[str, ...]) -> None:
@@ -71,6 +72,11 @@ class Kinds:
         placed.kind = self._base + number
         placed.started_us = started_us(pod.status.start_time)
 
+    def number(self, placed: Placed) -> int:
+        """The kind of a pod."""
+        self.note(placed)
+        return placed.kind - self._base
+
     def of(self, placed: list[Placed]) -> tuple[Ints, Ints]:
         """The kinds of pods, and when they started."""
         kinds: Ints = np.array([p.kind for p in placed], np.int64)
@@ -85,6 +91,16 @@ class Kinds:
         """The priority of each kind."""
         self._priority = _extended(self._priority, (kind.priority for kind in self._new(self._priority)))
         return self._priority
+
+    @property
+    def ranks(self) -> Ints:
+        """0 for the kinds of the highest priority, 1 for the next; empty slots come last."""
+        if len(self._ranks) != len(self.all):
+            priority = self.priority
+            highest_first = np.unique(-priority[1:])
+            self._ranks = np.searchsorted(highest_first, -priority)
+            self._ranks[EMPTY] = len(highest_first)
+        return self._ranks
 
     def amounts(self, resource: str) -> Ints:
         """What a pod of each kind takes of a resource."""
@@ -102,7 +118,7 @@ class Kinds:
         self._base += len(self.all)
         self._numbers = {}
         self.all = [NOBODY]
-        self._priority = NO_AMOUNTS
+        self._priority = self._ranks = NO_AMOUNTS
         self._amounts = {}
 
 

@@ -76,7 +76,7 @@ class DefaultPreemption(Plugin, LooksAhead):
         victims = self._victims.get(pod.uid)
         if victims is None:
             return None
-        if any(self._awaits_deletion(uid) for uid in victims):
+        if any(map(self._awaits_deletion, reversed(victims))):  # the last is the last to go
             return NOT_FINISHED
         del self._victims[pod.uid]
         return None
@@ -127,7 +127,8 @@ class DefaultPreemption(Plugin, LooksAhead):
         rows = statuses.resolvable_rows()
         if not len(rows):
             return search
-        rows = np.roll(rows, -self.handle.random.randrange(len(rows)))
+        offset = self.handle.random.randrange(len(rows))
+        rows = np.concatenate([rows[offset:], rows[:offset]])
         demand = self.handle.demand(cycle, pod)
         wanted = self.args.wanted(len(rows))
         if demand is None or not demand.alone:

@@ -17,10 +17,12 @@ from mooring.cluster.pods import Placed
 from mooring.plugins.node_resources_fit.plugin import INSUFFICIENT, TOO_MANY_PODS
 from mooring.plugins.preemption.choice import Candidate
 from mooring.plugins.preemption.coverage import Coverage
+from mooring.plugins.preemption.single import Single, SingleRows
 from mooring.plugins.preemption.slots import AT_ONCE, PodSlots
 from mooring.plugins.preemption.sweep import Ahead, Need, Outcome, sweep
 
 NEEDS_KNOWN = 32
+FEW = 8  # rows; one after the other is quicker then
 
 
 class Prospects:
@@ -30,6 +32,7 @@ class Prospects:
         self._slots = slots
         self._need = need
         self._coverage = coverage
+        self._single = SingleRows(slots, need, coverage)
         self._position = -1
         self._generation = -1
         self._known: Bools = np.zeros(0, np.bool_)
@@ -42,10 +45,14 @@ class Prospects:
         among = list(ahead)
         self._known[among] = False
         unknown = rows[~self._known[rows]]
+        self._ahead = among
+        if len(unknown) <= FEW:
+            for row in unknown.tolist():
+                self._write_one(row, self._single.on(row, ahead.get(row, ())))
+            return
         for start in range(0, len(unknown), AT_ONCE):
             part = unknown[start : start + AT_ONCE]
             self._write(part, sweep(self._slots, part, self._need, ahead, self._coverage))
-        self._ahead = among
 
     def among_others(self, rows: Rows) -> Bools:
         """Which of the rows others are to come to first."""
@@ -101,6 +108,21 @@ class Prospects:
         self.total: Ints = np.zeros(capacity, np.int64)
         self.earliest_us: Ints = np.zeros(capacity, np.int64)
 
+    def _write_one(self, row: int, outcome: Single) -> None:
+        self.has_victims[row] = outcome.has_victims
+        self.short[row] = outcome.short
+        self.violations[row] = outcome.violations
+        self.count[row] = len(outcome.slots)
+        self.highest[row] = outcome.highest
+        self.total[row] = outcome.total
+        self.earliest_us[row] = outcome.earliest_us
+        self._victims[:, row] = 0
+        if outcome.slots:
+            self._widen(outcome.slots[-1] // 8 + 1)
+            for slot in outcome.slots:
+                self._victims[slot // 8, row] |= 128 >> slot % 8  # as numpy packs bits
+        self._known[row] = True
+
     def _write(self, rows: Rows, outcome: Outcome) -> None:
         self.has_victims[rows] = outcome.has_victims
         self.short[rows] = outcome.short
@@ -110,13 +132,17 @@ class Prospects:
         self.total[rows] = outcome.total
         self.earliest_us[rows] = outcome.earliest_us
         bits = np.packbits(outcome.victims, axis=0)
-        if len(bits) > len(self._victims):
-            wider = np.zeros((len(bits), self._victims.shape[1]), np.uint8)
-            wider[: len(self._victims)] = self._victims
-            self._victims = wider
+        self._widen(len(bits))
         self._victims[:, rows] = 0
         self._victims[: len(bits), rows] = bits
         self._known[rows] = True
+
+    def _widen(self, wide: int) -> None:
+        """Makes room for so many eights of slots."""
+        if wide > len(self._victims):
+            wider = np.zeros((wide, self._victims.shape[1]), np.uint8)
+            wider[: len(self._victims)] = self._victims
+            self._victims = wider
 
 
 class KnownProspects:

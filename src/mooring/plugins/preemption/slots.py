@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from mooring.cluster.columns import Bools, Rows
 from mooring.cluster.nodes import Ints, NodeTable
 from mooring.cluster.pods import Hold, Placed, PodTable
-from mooring.plugins.preemption.importance import importance
+from mooring.plugins.preemption.importance import NOT_STARTED, importance
 from mooring.plugins.preemption.kinds import EMPTY, Kinds
 
 FEWEST_SLOTS = 8
+START_BITS = NOT_STARTED.bit_length()
+MOST_RANKS = 2 ** (63 - START_BITS)
 FEW = 64  # rows that are quickly filled
 AT_ONCE = 1024  # rows; more would not fit into the processor's memory
 
@@ -113,12 +115,18 @@ class PodSlots:
         shape = len(rows), len(self._kind)
         kind, start = np.full(shape, EMPTY, np.int64), np.zeros(shape, np.int64)
         kind[column, slot], start[column, slot] = kinds, starts
-        # Stable: equals stay in the order they came. Empty slots have the highest priority, and go last.
-        order = np.lexsort((start, -(self.kinds.priority[kind]), kind == EMPTY), axis=-1)
+        order = self._in_order(kind, start)
         self._kind[:, rows] = np.take_along_axis(kind, order, 1).T
         self._start_us[:, rows] = np.take_along_axis(start, order, 1).T
         self._count[rows] = counts
         self._filled[rows] = True
+
+    def _in_order(self, kind: Ints, start: Ints) -> Rows:
+        """Sorts each row, the most important pod first; equals stay in the order they came."""
+        ranks = self.kinds.ranks
+        if int(ranks.max()) < MOST_RANKS:  # rank and start fit into one number
+            return np.argsort(ranks[kind] << START_BITS | start, axis=1, kind="stable")
+        return np.lexsort((start, ranks[kind]), axis=-1)
 
     def _widen(self, width: int) -> None:
         before, capacity = self._kind.shape

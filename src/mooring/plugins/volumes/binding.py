@@ -135,6 +135,11 @@ class VolumeBinding(Plugin):
             self._assumed.deselect(claim)
         claims.assumed_volumes, claims.assumed_claims, claims.chosen = [], [], None
 
+    def pre_bind_pre_flight(self, cycle: Cycle, pod: Pod, node_name: str) -> Status | None:
+        """Nothing is left to do when every claim is bound."""
+        claims: PodClaims | None = cycle.read(STATE, None)
+        return SKIP if claims is None or claims.chosen is None else None
+
     async def pre_bind(self, cycle: Cycle, pod: Pod, node_name: str) -> Status | None:
         claims: PodClaims | None = cycle.read(STATE, None)
         if claims is None or claims.chosen is None:
