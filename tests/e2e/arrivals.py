@@ -47,6 +47,10 @@ class Arrivals:
         self._over.set()
         self._thread.join()
 
+    def since(self, count: int) -> list[Pod]:
+        """Those that have come after the first so many."""
+        return self.pods[count:]
+
     def all(self, within: float = 60) -> list[Pod]:
         """All of them, once the last has come."""
         self._thread.join(within)

@@ -16,12 +16,12 @@ import json
 import ssl
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import aiohttp
 from aiohttp import web
@@ -29,12 +29,13 @@ from aiohttp import web
 from e2e.api import Object
 from e2e.control_plane import ControlPlane
 from e2e.kubeconfig import Server
-from e2e.mooring_process import identity
+from e2e.mooring_process import NAME, NAMESPACE, identity
 from e2e.process import LOOPBACK, free_ports
 
 BIND, WATCH, LIST, LEASE, EVENT, OTHER = "bind", "watch", "list", "lease", "event", "other"
 HOP_BY_HOP = {"connection", "host", "keep-alive", "transfer-encoding", "content-length", "content-encoding"}
 ENDED_SECONDS = 10
+T = TypeVar("T")
 
 
 @dataclass
@@ -143,7 +144,7 @@ class FaultyProxy:
         self.upstream = plane.server.url
         self.seen: list[Seen] = []
         self.server = Server(f"https://{LOOPBACK}:{port}", plane.authority.certificate)
-        self.token: str = token_in(identity(plane))
+        self.token: str = token_in(known_identity(plane))
         self.kubeconfig = self.server.kubeconfig(plane.folder / f"{name}-{port}.kubeconfig", self.token)
         self._port = port
         self._plane = plane
@@ -236,8 +237,8 @@ class FaultyProxy:
             seen.answered_at = time.monotonic()
             del self._open[id(passage)]
 
-    def _call(self, work: Any) -> Any:
-        done: Future[Any] = asyncio.run_coroutine_threadsafe(work, self._loop)
+    def _call(self, work: Coroutine[Any, Any, T]) -> T:
+        done: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
         return done.result(ENDED_SECONDS)
 
 
@@ -257,6 +258,12 @@ async def noted(request: web.Request) -> Seen:
     at = time.monotonic()
     token = request.headers.get("Authorization", "").removeprefix("Bearer ")
     return Seen(kind, method, path, query, token, await request.read(), at)
+
+
+def known_identity(plane: ControlPlane) -> Path:
+    """The kubeconfig of Mooring's account, made once for a control plane: that takes a second."""
+    made = plane.folder / f"{NAMESPACE}-{NAME}.kubeconfig"
+    return made if made.exists() else identity(plane)
 
 
 def token_in(kubeconfig: Path) -> str:
@@ -327,11 +334,11 @@ async def swallow(passage: Passage) -> web.StreamResponse:
     raise AssertionError
 
 
-def hold(until: threading.Event) -> Act:
-    """Passed on when the test says so."""
+def hold(until: threading.Event, then: Act | None = None) -> Act:
+    """Passed on when the test says so, or treated in another way then."""
 
     async def act(passage: Passage) -> web.StreamResponse:
         await asyncio.get_running_loop().run_in_executor(None, until.wait)
-        return await passage.go()
+        return await (then(passage) if then is not None else passage.go())
 
     return act

@@ -6,14 +6,13 @@ The clusters are exactly as large as their pods together, so that room not given
 from __future__ import annotations
 
 import random
-import threading
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
+from functools import partial
+from itertools import cycle, pairwise
 
 import pytest
 
-from e2e.api import Refused
 from e2e.audit import Audit
 from e2e.cluster import Cluster
 from e2e.control_plane import ControlPlane
@@ -28,7 +27,6 @@ from e2e.faulty_proxy import (
     answer,
     cut,
     delay,
-    hold,
     instead,
     lose_answer,
 )
@@ -62,11 +60,6 @@ def once_each(proxy: FaultyProxy, pods: list[Pod]) -> None:
     assert carried_out(proxy) == Counter(pod.name for pod in pods)
 
 
-def sometimes(seen: Seen) -> bool:
-    """Every third pod, the first time it is bound."""
-    return seen.kind == BIND and int(seen.pod.split("-")[-1]) % 3 == 0
-
-
 FAULTS: dict[str, Act] = {
     "refused": answer(409, "the object has been modified", reason="Conflict"),
     "never arrives": cut,
@@ -83,15 +76,16 @@ def test_binds_go_wrong_in_all_ways(
 ) -> None:
     """A third of all binds, each in one of the ways, drawn by the pod."""
     cluster.add_nodes(NODES, cpu=PER_NODE)
-    ways = sorted(FAULTS)
+    chosen = {f"pod-{number}" for number in range(0, PODS, 3)}
+    ways = dict(zip(sorted(chosen), cycle(sorted(FAULTS)), strict=False))
 
-    def goes_wrong(way: str, seen: Seen) -> bool:
-        return sometimes(seen) and ways[int(seen.pod.split("-")[-1]) // 3 % len(ways)] == way
+    def goes(wrong: str, seen: Seen) -> bool:
+        return seen.kind == BIND and ways.get(seen.pod) == wrong
 
-    rules = {}
-    for number, way in enumerate(ways):
-        times = len([n for n in range(0, PODS, 3) if n // 3 % len(ways) == number])
-        rules[way] = proxy.rule(lambda seen, way=way: goes_wrong(way, seen), FAULTS[way], times=times)
+    rules = {
+        way: proxy.rule(partial(goes, way), FAULTS[way], times=list(ways.values()).count(way))
+        for way in FAULTS
+    }
     start_mooring(kubeconfig=proxy.kubeconfig, flags=FAST)
     with Audit(cluster) as audit:
         pods = fill(cluster)
@@ -115,41 +109,6 @@ def test_room_is_given_back_when_a_bind_is_refused(
         (winner,) = [each for each in cluster.pods() if each.node]
         cluster.api.delete(f"{cluster.pods_path}/{winner.name}", grace_seconds=0)
         audit.check([first if winner.name == "second" else second])
-
-
-def test_somebody_else_binds_first(
-    cluster: Cluster, proxy: FaultyProxy, start_mooring: StartScheduler
-) -> None:
-    """While Mooring's bind is on its way the test binds the pod elsewhere: that counts, from then on."""
-    cluster.add_nodes(2, cpu=2)
-    let_go = threading.Event()
-    rule = proxy.rule(BIND, hold(let_go), times=1)
-    start_mooring(kubeconfig=proxy.kubeconfig)
-    with Audit(cluster) as audit:
-        (taken,) = cluster.create_pods(pod("taken", cpu="2"))
-        wait_for(lambda: rule.used, saying="Mooring to bind")
-        proxy.rule(lambda seen: seen.kind == WATCH and seen.resource == "pods", cut, times=3)
-        proxy.cut(WATCH)  # so that it has it from the refusal alone
-        (other,) = {"node-0", "node-1"} - {rule.used[0].node}
-        bind(cluster, taken, other)
-        let_go.set()
-        wait_for(lambda: rule.used[0].status == 409)
-        more = cluster.create_pods(pod("one", cpu="1"), pod("two", cpu="1"))
-        audit.check([taken, *more])
-    assert cluster.pod("taken").node == other
-    assert {cluster.pod(each.name).node for each in more} == {rule.used[0].node}
-
-
-def bind(cluster: Cluster, pod: Pod, node: str) -> bool:
-    """Binds as any scheduler may. False when somebody else was faster."""
-    body = {"metadata": {"name": pod.name}, "target": {"kind": "Node", "name": node}}
-    try:
-        cluster.api.create(f"{cluster.pods_path}/{pod.name}/binding", body)
-    except Refused as refused:
-        if refused.code != 409:
-            raise
-        return False
-    return True
 
 
 def test_retry_after_is_kept(cluster: Cluster, proxy: FaultyProxy, start_mooring: StartScheduler) -> None:

@@ -14,12 +14,14 @@ import secrets
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from e2e.arrivals import Arrivals
 from e2e.audit import Audit
+from e2e.binding import bind
 from e2e.cluster import Cluster
 from e2e.control_plane import ControlPlane
 from e2e.faulty_proxy import BIND, WATCH, FaultyProxy, Rule, answer, delay, hold, token_in
@@ -27,7 +29,6 @@ from e2e.mooring_process import NAME, NAMESPACE
 from e2e.nodes import node
 from e2e.scheduler import StartScheduler
 from e2e.state import Pod
-from e2e.test_faults_binds import bind
 from e2e.waiting import wait_for
 from e2e.workloads import pod
 
@@ -160,8 +161,7 @@ def test_others_bind_the_same_pods(
     ):
         passed = 0
         while passed < PODS:
-            wait_for(lambda so_far=passed: len(arrivals.pods) > so_far, every=0.001)
-            fresh = arrivals.pods[passed:]
+            fresh = wait_for(partial(arrivals.since, passed), every=0.001)
             passed += len(fresh)
             places = take(cluster, others, fresh[::2], places)
         while places:  # what was too late for them so far, and Mooring has no room for

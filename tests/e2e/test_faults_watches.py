@@ -13,7 +13,7 @@ from e2e.arrivals import Arrivals
 from e2e.audit import Audit
 from e2e.cluster import Cluster
 from e2e.control_plane import ControlPlane
-from e2e.faulty_proxy import LIST, WATCH, FaultyProxy, Seen, answer, error_event
+from e2e.faulty_proxy import LIST, WATCH, FaultyProxy, Seen, Wanted, answer, error_event
 from e2e.scheduler import StartScheduler
 from e2e.state import Pod
 from e2e.waiting import wait_for
@@ -75,7 +75,7 @@ class Cutting:
             self.times += bool(self._proxy.cut(watch_of(kind) if kind else WATCH))
 
 
-def watch_of(resource: str) -> object:
+def watch_of(resource: str) -> Wanted:
     def wanted(seen: Seen) -> bool:
         return seen.kind == WATCH and seen.resource == resource
 

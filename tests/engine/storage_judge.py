@@ -109,12 +109,11 @@ class JudgedWorld:
         question = self.question(self.waiting[last.pod.uid])
         right = question.outcome()
         if isinstance(last, Bind):
-            assert decisions == [last]
-            self._compare_bind(last, question, right)
+            self._compare_bind(last, decisions[:-1], question, right)
         else:
             self._compare_wait(last, decisions[:-1], question, right)
 
-    def _compare_bind(self, bind: Bind, question: Question, right: Outcome) -> None:
+    def _compare_bind(self, bind: Bind, more: list[Decision], question: Question, right: Outcome) -> None:
         pod = bind.pod
         assert self.engine.scores.pop(pod.key) == right.totals, pod
         assert bind.node in right.best
@@ -127,7 +126,14 @@ class JudgedWorld:
         del self.waiting[pod.uid]
         self.nominated.pop(pod.uid, None)
         self.placed[pod.uid] = (pod, bind.node)
+        takes_long = bool(choice.bindings or choice.provisions)
+        is_known = pod.status.nominated_node_name == bind.node
+        assert more == ([Nominate(pod, bind.node)] if takes_long and not is_known else [])
         self.binding.append(Binding(bind, choice, self.server))
+        if more:  # the API server shows it; being bound, the pod holds no second place for all that
+            shown = nominated(pod, bind.node)
+            self.placed[pod.uid] = (shown, bind.node)
+            self.stage.change(shown)
 
     def _assume(self, bind: Bind, choice: Choice, question: Question) -> None:
         """From now on what was chosen counts as done, unless it is done already."""
@@ -181,12 +187,11 @@ class JudgedWorld:
     def _nominate(self, pod: Pod, name: str) -> None:
         """The API server shows what was decided about a pod's nomination."""
         self.nominated.pop(pod.uid, None)
-        status = msgspec.structs.replace(pod.status, nominated_node_name=name)
-        fresh = msgspec.structs.replace(pod, status=status)
+        fresh = nominated(pod, name)
         self.waiting[pod.uid] = fresh
         if name:
             self.nominated[pod.uid] = (fresh, name)
-        if status != pod.status:
+        if fresh != pod:
             self.stage.change(fresh)
 
     def nobody_is_forgotten(self) -> None:
@@ -205,3 +210,8 @@ class JudgedWorld:
             if self.binding and queued.rejectors & {"InterPodAffinity", "PodTopologySpread"}:
                 continue
             assert not self.question(pod).outcome().totals, pod
+
+
+def nominated(pod: Pod, name: str) -> Pod:
+    status = msgspec.structs.replace(pod.status, nominated_node_name=name)
+    return msgspec.structs.replace(pod, status=status)

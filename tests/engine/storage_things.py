@@ -150,7 +150,7 @@ def make_class(index: int, more: int) -> Object:
 def make_capacity(index: int, size: int, where: int) -> Object:
     """Room for volumes of the class that asks for it."""
     data: Data = {"storageClassName": "sized", "capacity": f"{1 + 2 * size}Gi"}
-    if where == 4:
+    if where == 4 or size == 2:
         data["maximumVolumeSize"] = "1Gi"
     topology: list[Data | None] = [{}, {"matchLabels": {ZONE: "a"}}, {"matchLabels": {HOST: "n1"}}, None]
     if topology[where % 4] is not None:

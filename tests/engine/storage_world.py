@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from engine import storage_things as things
-from engine.storage_judge import JudgedWorld
+from engine.storage_judge import JudgedWorld, nominated
 from engine.storage_server import Binding
 from engine.storage_things import CLAIMS, NAMES, PV, PVC, Made
 from mooring.engine.decisions import Wait
@@ -120,7 +120,7 @@ class World(JudgedWorld):
         bind = each.bind
         self.engine.handle(Bound(bind.pod, bind.node), self.stage.now)
         if bind.pod.uid in self.placed:
-            pod = self._started(bind.pod.on_node(bind.node))
+            pod = self._started(nominated(bind.pod, "").on_node(bind.node))
             self.placed[pod.uid] = (pod, bind.node)
             self.stage.change(pod)
 
@@ -130,15 +130,21 @@ class World(JudgedWorld):
         pod = bind.pod
         self.assumed = {key: value for key, value in self.assumed.items() if value.by != pod.uid}
         decisions = self.engine.handle(BindFailed(pod, bind.node, message), self.stage.now)
-        if self.placed.pop(pod.uid, None) is None:
+        shown, _ = self.placed.pop(pod.uid, (None, ""))
+        if shown is None:
             assert decisions == []  # deleted meanwhile
             return
         self.leaving.pop(pod.uid, None)
         (wait,) = decisions
         assert isinstance(wait, Wait)
-        assert (wait.reason, wait.message, wait.plugins) == ("SchedulerError", message, ())
-        self.waiting[pod.uid] = pod
-        self._nominate(pod, "")
+        assert (wait.reason, wait.message, wait.plugins, wait.nominated) == (
+            "SchedulerError",
+            message,
+            (),
+            "",
+        )
+        self.waiting[pod.uid] = shown
+        self._nominate(shown, "")
 
     # nodes
 

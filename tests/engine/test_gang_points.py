@@ -50,8 +50,8 @@ def test_k25_the_last_one_lets_the_others_go() -> None:
     stage = Stage(gang()).nodes("a")
     pods = [pod("p1"), pod("p2"), pod("p3")]
     stage.add(*pods)
-    assert stage.cycle() == []
-    assert stage.cycle() == []
+    stage.cycle()
+    stage.cycle()
     assert [stage.holds(each) != "" for each in pods].count(True) == 2
     decisions = stage.cycle()
     assert decisions is not None

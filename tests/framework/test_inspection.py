@@ -94,6 +94,11 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "def unreserve",
         "P has unreserve but no reserve",
     ),
+    "a pre-flight without pre_bind": (
+        "def pre_bind_pre_flight(self, cycle, pod, node_name): ...",
+        "def pre_bind_pre_flight",
+        "P has pre_bind_pre_flight but no pre_bind",
+    ),
     "normalize without score": (
         "def normalize(self, values): ...",
         "def normalize",

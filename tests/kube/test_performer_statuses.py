@@ -187,6 +187,21 @@ def test_a_bind_makes_a_status_moot_and_goes_ahead_of_others() -> None:
     in_virtual_time(run())
 
 
+@pytest.mark.parametrize(("node", "sent"), [("n1", ["PATCH", "POST"]), ("n2", ["POST"])])
+def test_where_a_pod_is_expected_to_run_is_written_before_it_is_bound(node: str, sent: list[str]) -> None:
+    """A nomination to another node is moot."""
+
+    async def run() -> None:
+        doing = Doing()
+        web = a_pod("web")
+        doing.server.holds(web)
+        doing.performer.perform(Nominate(web, node))
+        await doing.do(doing.bind(web))
+        assert [method for method, *_ in doing.server.writes()] == sent
+
+    in_virtual_time(run())
+
+
 @pytest.mark.parametrize(
     "fault", [refusal(500, "hm"), refusal(503, "hm"), refusal(409, "changed"), LOST, UNHEARD]
 )

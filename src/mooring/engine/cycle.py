@@ -215,9 +215,9 @@ class SchedulingCycle:
                 self._reserve(attempt, pod_class, node_name)
             waits = self._permit(attempt, pod_class, node_name) if pod_class.permits else None
             takes_long = self._pre_flight(attempt, pod_class, node_name) if pod_class.pre_flights else False
-            if waits or takes_long:
-                self._expect(attempt, node_name)
             if not waits:
+                if takes_long:
+                    self._expect(attempt, node_name)
                 attempt.decisions.append(self.bind(reserved))
         except (Unfit, PluginFailed):
             self.give_back(reserved)
@@ -227,6 +227,8 @@ class SchedulingCycle:
             cycle.pods_to_activate = []
         if waits:
             self._wait_at_permit(reserved, waits)
+            if pod.metadata.uid in engine.waiting:
+                self._expect(attempt, node_name)
 
     def _shape(self, attempt: Attempt, node_name: str) -> None:
         """The chosen node's fine-grained allocation, and the pod resized for it."""

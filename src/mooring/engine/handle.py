@@ -76,7 +76,7 @@ class EngineHandle(Handle):
     def nomination(self, pod: Pod) -> str:
         return self._engine.nominator.node_of(pod.metadata.uid) or pod.status.nominated_node_name
 
-    def nominated_ahead(self, pod: Pod) -> dict[str, list[Pod]]:
+    def nominated_ahead(self, pod: Pod) -> Mapping[str, tuple[Pod, ...]]:
         return self._engine.nominator.ahead_of(pod)
 
     def trial(self, cycle: Cycle, pod: Pod, node_name: str) -> Trial:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mooring.model.objects import Pod
+
+LEVELS_KNOWN = 64  # priorities
+
+Ahead = Mapping[str, tuple[Pod, ...]]  # by node; the same tuple as long as it is the same pods
 
 
 class Nominator:
@@ -11,6 +17,7 @@ class Nominator:
     def __init__(self) -> None:
         self._by_node: dict[str, dict[str, Pod]] = {}
         self._node_of: dict[str, str] = {}
+        self._levels: dict[int, dict[str, tuple[Pod, ...]]] = {}  # by priority: those of no lower one
 
     def __bool__(self) -> bool:
         return bool(self._node_of)
@@ -21,6 +28,7 @@ class Nominator:
         if node_name:
             self._by_node.setdefault(node_name, {})[pod.metadata.uid] = pod
             self._node_of[pod.metadata.uid] = node_name
+            self._follow(node_name)
 
     def remove(self, uid: str) -> None:
         node_name = self._node_of.pop(uid, None)
@@ -30,6 +38,7 @@ class Nominator:
         del pods[uid]
         if not pods:
             del self._by_node[node_name]
+        self._follow(node_name)
 
     def node_of(self, uid: str) -> str:
         return self._node_of.get(uid, "")
@@ -37,13 +46,42 @@ class Nominator:
     def on(self, node_name: str) -> list[Pod]:
         return list(self._by_node.get(node_name, {}).values())
 
-    def ahead_of(self, pod: Pod) -> dict[str, list[Pod]]:
+    def ahead_of(self, pod: Pod) -> Ahead:
         """Nominated pods of the same or a higher priority than this pod, by node."""
-        ahead = {node_name: self.ahead_on(pod, node_name) for node_name in self._by_node}
-        return {node_name: pods for node_name, pods in ahead.items() if pods}
+        level = self._level(pod.priority)
+        own = self._node_of.get(pod.metadata.uid)
+        if own is None or own not in level:
+            return level
+        others = {**level, own: self.ahead_on(pod, own)}
+        if not others[own]:
+            del others[own]
+        return others
 
-    def ahead_on(self, pod: Pod, node_name: str) -> list[Pod]:
+    def ahead_on(self, pod: Pod, node_name: str) -> tuple[Pod, ...]:
         """Those of them that are nominated to one node."""
-        uid, priority = pod.metadata.uid, pod.priority
-        pods = self._by_node.get(node_name, {}).values()
-        return [p for p in pods if p.metadata.uid != uid and p.priority >= priority]
+        ahead = self._level(pod.priority).get(node_name, ())
+        if self._node_of.get(pod.metadata.uid) != node_name:
+            return ahead
+        return tuple(each for each in ahead if each.metadata.uid != pod.metadata.uid)
+
+    def _level(self, priority: int) -> dict[str, tuple[Pod, ...]]:
+        """Worked out once, then kept in step."""
+        level = self._levels.get(priority)
+        if level is None:
+            if len(self._levels) >= LEVELS_KNOWN:
+                self._levels.clear()
+            level = self._levels[priority] = {}
+            for node_name in self._by_node:
+                self._put(level, priority, node_name)
+        return level
+
+    def _follow(self, node_name: str) -> None:
+        for priority, level in self._levels.items():
+            self._put(level, priority, node_name)
+
+    def _put(self, level: dict[str, tuple[Pod, ...]], priority: int, node_name: str) -> None:
+        pods = tuple(pod for pod in self._by_node.get(node_name, {}).values() if pod.priority >= priority)
+        if pods:
+            level[node_name] = pods
+        else:
+            level.pop(node_name, None)

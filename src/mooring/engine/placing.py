@@ -154,6 +154,7 @@ class Placer:
         """Some plugin's kept answers are no longer right."""
         self.kept.forget()
         self.verdicts.forget()
+        self._among_nominated.forget()
 
     def _choose(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None, session: Session | None

@@ -10,6 +10,7 @@ import numpy as np
 from mooring.cluster.columns import Bools
 from mooring.cluster.pods import Placed
 from mooring.engine.classes import PodClass
+from mooring.engine.keeping import can_reject
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
 from mooring.framework.domain import DomainPlugin
@@ -78,7 +79,7 @@ def demand_of(engine: Engine, cycle: Cycle, pod: Pod) -> Demand | None:
             static.append(form)
         elif amounts is None and (asks := getattr(form.plugin, "amounts", None)) is not None:
             amounts = asks(pod)
-        elif _rejects(form, cycle, pod):
+        elif can_reject(form, cycle, pod):
             others.append(form)
             if amounts is None:
                 return None
@@ -133,14 +134,6 @@ def _prepared(forms: list[Filter], cycle: Cycle, pod: Pod) -> bool:
     for name, plugin in domains:
         answers.call(name, "domain", plugin.prepare, cycle, pod)
     return len(domains) == len(forms)
-
-
-def _rejects(form: Filter, cycle: Cycle, pod: Pod) -> bool:
-    """Whether the filter can reject a node for this pod."""
-    if not isinstance(form.plugin, DomainPlugin):
-        return True
-    answer = answers.call(form.name, "domain", form.plugin.domain, cycle, pod)
-    return bool(answer.filters)
 
 
 def _open(engine: Engine, static: list[Filter], cycle: Cycle, pod: Pod) -> Bools:

@@ -125,8 +125,9 @@ class Handle(ABC):
         """The node a pod is nominated to; "" when to none."""
 
     @abstractmethod
-    def nominated_ahead(self, pod: Pod) -> dict[str, list[Pod]]:
-        """Pods of the same or a higher priority that are to come to nodes, by node."""
+    def nominated_ahead(self, pod: Pod) -> Mapping[str, tuple[Pod, ...]]:
+        """Pods of the same or a higher priority that are to come to nodes, by node. The same tuple as long
+        as it is the same pods."""
 
     @abstractmethod
     def trial(self, cycle: Cycle, pod: Pod, node_name: str) -> Trial:

@@ -66,8 +66,9 @@ def _mistakes(plugin: type[Plugin]) -> Iterator[tuple[str, str]]:
         for what in _signature_mistakes(plugin, POINTS[name]):
             yield name, f".{name}{what}"
     yield from _misspelt(plugin)
-    if "unreserve" in found and "reserve" not in found:
-        yield "unreserve", " has unreserve but no reserve"
+    for name, needs in (("unreserve", "reserve"), ("pre_bind_pre_flight", "pre_bind")):
+        if name in found and needs not in found:
+            yield name, f" has {name} but no {needs}"
     if "normalize" in found and not {"score", "score_nodes"} & set(found):
         yield "normalize", " has normalize but no score"
 

@@ -103,7 +103,7 @@ class StageHandle(Handle):
     def nomination(self, pod: Pod) -> str:
         return pod.status.nominated_node_name
 
-    def nominated_ahead(self, pod: Pod) -> dict[str, list[Pod]]:
+    def nominated_ahead(self, pod: Pod) -> Mapping[str, tuple[Pod, ...]]:
         return {}
 
     def trial(self, cycle: Cycle, pod: Pod, node_name: str) -> Trial:

@@ -19,7 +19,7 @@ from mooring.model.objects import (
     PodAffinityTerm,
     TopologySpreadConstraint,
 )
-from mooring.plugins.preemption import coverage
+from mooring.plugins.preemption import coverage, prospects
 from mooring.plugins.topology.interpod import InterPodAffinity
 from mooring.plugins.topology.spread import PodTopologySpread
 from plugins.preemption.arena import Answer, Arena, answer_of, started
@@ -133,8 +133,8 @@ def answered(cluster: dict[str, Any], wanted: Pod, *plugins: Any, exact: bool) -
 @given(clusters())
 def test_arrays_and_filters_do_as_the_reference(cluster: dict[str, Any]) -> None:
     expected = preempt(**cluster)
-    for few, exact in ((coverage.FEW, False), (0, False), (coverage.FEW, True)):
-        with patch.object(coverage, "FEW", few):
+    for few_budgets, few_rows, exact in ((16, 8, False), (0, 0, False), (16, 0, False), (0, 0, True)):
+        with patch.object(coverage, "FEW", few_budgets), patch.object(prospects, "FEW", few_rows):
             answer = answered(cluster, as_pod(cluster["pod"]), exact=exact)
         if expected.fits:
             assert answer is None

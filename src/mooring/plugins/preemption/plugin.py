@@ -148,13 +148,10 @@ class DefaultPreemption(Plugin, LooksAhead):
         return self._coverage
 
     def _ahead(self, pod: Pod) -> Ahead:
-        """What pods that are to come to nodes first will take, by row."""
-        rows, cluster = self._slots.nodes.rows, self.handle.cluster
-        return {
-            rows[name]: [other.request for other in others if cluster.pod(other.uid) is None]
-            for name, others in self.handle.nominated_ahead(pod).items()
-            if name in rows
-        }
+        """The pods that are to come to nodes first, by row."""
+        rows = self._slots.nodes.rows
+        ahead = self.handle.nominated_ahead(pod)
+        return {rows[name]: others for name, others in ahead.items() if name in rows}
 
     # extenders that have a say
 

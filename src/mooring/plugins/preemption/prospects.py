@@ -37,15 +37,13 @@ class Prospects:
         self._generation = -1
         self._known: Bools = np.zeros(0, np.bool_)
         self._victims: NDArray[np.uint8] = np.zeros((0, 0), np.uint8)  # a bit for each slot
-        self._ahead: list[int] = []  # rows that are not to be kept
+        self._ahead: Ahead = {}  # as of the last time
 
     def look_at(self, rows: Rows, ahead: Ahead) -> None:
-        """Works out what is not known of these rows. Rows that others are to come to first are not kept."""
+        """Works out what is not known of these rows."""
         self._follow()
-        among = list(ahead)
-        self._known[among] = False
+        self._follow_nominations(ahead)
         unknown = rows[~self._known[rows]]
-        self._ahead = among
         if len(unknown) <= FEW:
             for row in unknown.tolist():
                 self._write_one(row, self._single.on(row, ahead.get(row, ())))
@@ -56,7 +54,7 @@ class Prospects:
 
     def among_others(self, rows: Rows) -> Bools:
         """Which of the rows others are to come to first."""
-        return np.isin(rows, self._ahead)
+        return np.isin(rows, list(self._ahead))
 
     def reasons(self, rows: Rows) -> Counter[str]:
         """Why there is too little on rows even without their less important pods."""
@@ -94,10 +92,18 @@ class Prospects:
             self._known[:] = False
         else:
             self._known[changed] = False
-            self._known[self._ahead] = False
+
+    def _follow_nominations(self, ahead: Ahead) -> None:
+        """Forgets rows to which other pods than before are to come first."""
+        before = self._ahead
+        if not before and not ahead:
+            return
+        other = [row for row, pods in ahead.items() if before.get(row) is not pods]
+        self._known[other] = False
+        self._known[[row for row in before if row not in ahead]] = False
+        self._ahead = ahead
 
     def _make(self, capacity: int) -> None:
-        self._ahead = []
         self._known = np.zeros(capacity, np.bool_)
         self._victims = np.zeros((0, capacity), np.uint8)
         self.has_victims: Bools = np.zeros(capacity, np.bool_)

@@ -12,6 +12,7 @@ import msgspec
 
 from mooring.cluster.charge import Charge
 from mooring.cluster.pods import Placed
+from mooring.model.objects import Pod
 from mooring.model.requests import Request
 from mooring.plugins.preemption.choice import cost_of
 from mooring.plugins.preemption.coverage import Coverage
@@ -43,8 +44,9 @@ class SingleRows:
         self._columns = [slots.nodes.resource(name) for name, _ in need.amounts]
         self._taken: dict[Charge, Amounts] = {}
 
-    def on(self, row: int, ahead: Sequence[Request]) -> Single:
+    def on(self, row: int, others: Sequence[Pod]) -> Single:
         """What it comes to on a row to which others are to come first."""
+        ahead = self._slots.absent(others)
         priority = self._need.priority
         placed = self._slots.placed(row)
         places = [slot for slot, each in enumerate(placed) if (each.pod.spec.priority or 0) < priority]

@@ -6,7 +6,7 @@ nodes costs what a few nodes cost. What is not filled yet can be filled ahead, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 import msgspec
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from mooring.cluster.columns import Bools, Rows
 from mooring.cluster.nodes import Ints, NodeTable
 from mooring.cluster.pods import Hold, Placed, PodTable
+from mooring.model.objects import Pod
+from mooring.model.requests import Request
 from mooring.plugins.preemption.importance import NOT_STARTED, importance
 from mooring.plugins.preemption.kinds import EMPTY, Kinds
 
@@ -82,6 +84,10 @@ class PodSlots:
     def placed(self, row: int) -> list[Placed]:
         """The pods of a row in the order of their slots."""
         return sorted(self._on(row), key=importance)
+
+    def absent(self, pods: Iterable[Pod]) -> list[Request]:
+        """What those of the pods ask for that have no place yet."""
+        return [pod.request for pod in pods if pod.metadata.uid not in self._pods.by_uid]
 
     def names(self, row: int) -> Iterator[str]:
         """The names of the pods of a row."""

@@ -6,7 +6,7 @@ those the pod leaves room for come back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import msgspec
 import numpy as np
@@ -14,12 +14,13 @@ import numpy as np
 from mooring.cluster.columns import Bools, Rows
 from mooring.cluster.nodes import Ints
 from mooring.framework.trial import Amounts
+from mooring.model.objects import Pod
 from mooring.model.requests import Request
 from mooring.plugins.preemption.choice import PRIORITY_OFFSET
 from mooring.plugins.preemption.coverage import Coverage
 from mooring.plugins.preemption.slots import PodSlots
 
-Ahead = Mapping[int, Sequence[Request]]  # by row: pods that are to come there first
+Ahead = Mapping[int, tuple[Pod, ...]]  # by row: pods that are to come there first
 Room = tuple[Ints, Ints]  # of one resource: what is left on each row, and what each slot would take
 
 
@@ -56,7 +57,9 @@ class _Sweep:
         nodes, kinds = slots.nodes, slots.kinds
         self._rows = rows
         self._ahead = (
-            [(i, ahead[row]) for i, row in enumerate(rows.tolist()) if row in ahead] if ahead else []
+            [(i, slots.absent(ahead[row])) for i, row in enumerate(rows.tolist()) if row in ahead]
+            if ahead
+            else []
         )
         there = slots.gather(rows)
         self._kind, self._start_us = there.kind, there.start_us

@@ -34,7 +34,6 @@ GATE = "StorageCapacityScoring"
 NO_API = "there is no API server to bind volumes with"
 NO_CHOICE = 'no pod volumes found for node "{}": {}'
 NO_NODE = 'node "{}" not found'
-NEGATIVE = "invalid BindTimeoutSeconds, should not be a negative value"
 SHAPE_WITHOUT_GATE = f"shape needs the feature gate {GATE}"
 
 
@@ -45,8 +44,11 @@ class VolumeBindingArgs(PluginArgs, frozen=True):
     shape: tuple[UtilizationShapePoint, ...] = ()
 
     def __post_init__(self) -> None:
-        negative = [] if self.bind_timeout_seconds >= 0 else [FieldMistake(("bindTimeoutSeconds",), NEGATIVE)]
-        ArgsError.unless_right(negative + unsorted_points(self.shape))
+        mistakes = unsorted_points(self.shape)
+        if self.bind_timeout_seconds < 0:
+            what = "invalid BindTimeoutSeconds, should not be a negative value"
+            mistakes.append(FieldMistake(("bindTimeoutSeconds",), what))
+        ArgsError.unless_right(mistakes)
 
 
 class VolumeBinding(Plugin):
