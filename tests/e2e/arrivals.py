@@ -29,6 +29,7 @@ class Arrivals:
         limit: int | None = None,
     ) -> None:
         self.pods: list[Pod] = []
+        self.trouble = ""  # what went wrong last
         self._cluster = cluster
         self._manifests = list(manifests)
         self._random = random.Random(str(seed))
@@ -47,6 +48,9 @@ class Arrivals:
         self._over.set()
         self._thread.join()
 
+    def __str__(self) -> str:
+        return f"{len(self.pods)} of {len(self._manifests)} made; the last trouble: {self.trouble}"
+
     def since(self, count: int) -> list[Pod]:
         """Those that have come after the first so many."""
         return self.pods[count:]
@@ -54,7 +58,7 @@ class Arrivals:
     def all(self, within: float = 60) -> list[Pod]:
         """All of them, once the last has come."""
         self._thread.join(within)
-        assert len(self.pods) == len(self._manifests), f"{len(self.pods)} of {len(self._manifests)} made"
+        assert len(self.pods) == len(self._manifests), str(self)
         return self.pods
 
     def _come(self) -> None:
@@ -69,16 +73,23 @@ class Arrivals:
                 self._over.wait(RETRY_SECONDS)
 
     def _make(self, manifest: Object) -> bool:
-        api, path = self._cluster.api, self._cluster.pods_path
+        """Whether the pod is there."""
         try:
-            self.pods.append(Pod(api.create(path, manifest)))
+            self.pods.append(self._made(manifest))
         except Refused as refused:
-            if refused.code == 409:  # it was made; only the answer got lost
-                self.pods.append(self._cluster.pod(manifest["metadata"]["name"]))
-                return True
+            self.trouble = str(refused)
             if refused.code < 500 and refused.code not in (403, 429):  # 403: it does not know all roles yet
                 raise
             return False
-        except (OSError, http.client.HTTPException):
+        except (OSError, http.client.HTTPException) as error:
+            self.trouble = repr(error)
             return False
         return True
+
+    def _made(self, manifest: Object) -> Pod:
+        try:
+            return Pod(self._cluster.api.create(self._cluster.pods_path, manifest))
+        except Refused as refused:
+            if refused.code != 409:
+                raise
+            return self._cluster.pod(manifest["metadata"]["name"])  # it was made; the answer got lost

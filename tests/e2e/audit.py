@@ -13,7 +13,7 @@ from http import HTTPStatus
 from types import TracebackType
 
 from e2e.amounts import Amounts, amounts, asked_by, total
-from e2e.api import Api, Object, with_query
+from e2e.api import Api, Object, Refused, with_query
 from e2e.cluster import Cluster
 from e2e.state import DONE, Pod
 from e2e.waiting import wait_for
@@ -23,10 +23,16 @@ WATCH_SECONDS = 120
 PAUSE_SECONDS = 0.2
 
 
+class Expired(Exception):
+    """The server does not know any more what happened since then."""
+
+
 class Audit:
     """Watches pods from when it is entered; `check` looks through all that was seen.
 
-    It asks the API server itself, past any proxy, and takes a watch up where it ended: nothing is missed.
+    It asks the API server itself, past any proxy, and takes a watch up where it ended. A server that has
+    started anew does not know what was before: then it is listed what there is, and what came of each pod
+    is known all the same.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -110,8 +116,12 @@ class Audit:
 
     def _watch(self) -> None:
         while not self._over.is_set():
-            with suppress(OSError, http.client.HTTPException, ValueError):
+            try:
                 self._follow()
+            except Expired:
+                self._list()
+            except (OSError, http.client.HTTPException, ValueError):
+                pass  # it is cut in the middle of a line, say
             self._over.wait(PAUSE_SECONDS)
 
     def _follow(self) -> None:
@@ -123,7 +133,9 @@ class Audit:
             connection.request("GET", with_query(PODS, query | {"allowWatchBookmarks": "true"}))
             self._socket = connection.sock
             response = connection.getresponse()
-            if response.status != HTTPStatus.OK:  # a server that has just started refuses even its admin
+            if response.status == HTTPStatus.GONE:
+                raise Expired
+            if response.status != HTTPStatus.OK:  # a server that has just started is not ready for this
                 return
             while not self._over.is_set() and (line := response.readline()):
                 self._note(json.loads(line))
@@ -131,9 +143,21 @@ class Audit:
             self._socket = None
             connection.close()
 
+    def _list(self) -> None:
+        with suppress(OSError, http.client.HTTPException, Refused):
+            listed = self.api.get(PODS)
+            there = {each["metadata"]["uid"]: each for each in listed["items"]}
+            known = {event["object"]["metadata"]["uid"]: event for event in self.events}
+            for uid, event in known.items():
+                if uid not in there and event["type"] != "DELETED":
+                    self._note({"type": "DELETED", "object": event["object"]})
+            for each in there.values():
+                self._note({"type": "MODIFIED", "object": each})
+            self._version = str(listed["metadata"]["resourceVersion"])
+
     def _note(self, event: Object) -> None:
         if event["type"] == "ERROR":
-            raise ValueError(event["object"])
+            raise Expired(event["object"])
         self._version = event["object"]["metadata"]["resourceVersion"]
         if event["type"] == "BOOKMARK":
             return

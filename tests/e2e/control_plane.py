@@ -87,6 +87,7 @@ class ControlPlane:
     def stop_apiserver(self) -> None:
         """Ends it without a word, as a crash does."""
         self.processes["kube-apiserver"].kill()
+        self.api.close()  # what is idle leads nowhere any more, and a write must not meet that
 
     def restart_apiserver(self) -> None:
         self.stop_apiserver()

@@ -60,7 +60,7 @@ def test_the_api_server_dies_and_comes_back(
         Arrivals(cluster, manifests, seed=seed, pause=0.01) as arrivals,
     ):
         for part in (0.2, 0.5):
-            assert audit.wait_bound(int(PODS * part), 30)
+            assert audit.wait_bound(int(PODS * part), 60), f"{audit.bound} bound; {arrivals}"
             control_plane.restart_apiserver()
         audit.check(arrivals.all(), within=90)
     assert running.is_running()

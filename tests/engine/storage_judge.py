@@ -46,7 +46,7 @@ class JudgedWorld:
         self.stage = Stage(*MORE, base=BUILT_IN, keep_scores=True)
         self.engine = self.stage.engine
         placer = self.engine.placer
-        placer.kept.worth = lambda pod_class: pod_class.keeps and pod_class.shared
+        placer.kept.worth = lambda pod_class, cycle: pod_class.keeps and pod_class.shared
         self._place = placer.place
         placer.place = self._place_twice
         self.server = Server(self._tell, self._pod_of)

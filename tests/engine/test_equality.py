@@ -185,7 +185,7 @@ class World:
         placer = self.stage.engine.placer
         placer.keep_evaluations = keeping != NEVER
         if keeping == ALWAYS:
-            placer.kept.worth = lambda pod_class: pod_class.keeps and pod_class.shared
+            placer.kept.worth = lambda pod_class, cycle: pod_class.keeps and pod_class.shared
         self.nodes: dict[str, Node] = {}
         self.placed: dict[str, tuple[Pod, str]] = {}
         self.waiting: dict[str, Pod] = {}

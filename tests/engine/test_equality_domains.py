@@ -60,7 +60,7 @@ class World:
         self.stage = Stage(PodTopologySpread, InterPodAffinity, base=BUILT_IN, keep_scores=True)
         self.engine = self.stage.engine
         placer = self.engine.placer
-        placer.kept.worth = lambda pod_class: pod_class.keeps and pod_class.shared
+        placer.kept.worth = lambda pod_class, cycle: pod_class.keeps and pod_class.shared
         self._place = placer.place
         placer.place = self._place_twice
         self.nodes: dict[str, Node] = {}

@@ -6,10 +6,15 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine.stage import Stage, made, node, pod
+from mooring.engine.engine import Engine
+from mooring.engine.nominated import AmongNominated
 from mooring.framework.answers import PostFilterResult
-from mooring.framework.status import SKIP
+from mooring.framework.cycle import Cycle
+from mooring.framework.status import SKIP, Status
 from mooring.model.objects import Pod, PodStatus
 
 
@@ -140,3 +145,92 @@ def test_plugins_can_ask_who_is_nominated() -> None:
     handle = stage.plugin("Asks").handle
     assert handle.nominated("n") == [vip]
     assert handle.nominated("m") == []
+
+
+# what is remembered of nodes that others are nominated to
+
+NAMES = ("n0", "n1", "n2")
+CHANGES = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("nominate"), st.integers(0, 3), st.sampled_from(NAMES), st.sampled_from((0, 5, 10))
+        ),
+        st.tuples(st.just("withdraw"), st.integers(0, 3), st.none(), st.none()),
+        st.tuples(st.just("run"), st.integers(0, 3), st.sampled_from(NAMES), st.none()),
+        st.tuples(st.just("end"), st.integers(0, 3), st.none(), st.none()),
+        st.tuples(st.just("resize"), st.none(), st.sampled_from(NAMES), st.sampled_from((2, 4, 6))),
+        st.tuples(st.just("rejoin"), st.none(), st.sampled_from(NAMES), st.none()),
+    ),
+    max_size=30,
+)
+
+
+def apply(stage: Stage, what: str, number: int | None, name: str | None, value: int | None) -> None:
+    nominator = stage.engine.nominator
+    match what:
+        case "nominate":
+            nominator.nominate(pod(f"vip{number}", str(number), priority=value), name or "")
+        case "withdraw":
+            nominator.remove(f"vip{number}")
+        case "run":
+            stage.running(pod(f"r{number}", "1"), name or "")
+        case "end":
+            stage.delete(pod(f"r{number}", "1").on_node("n0"))
+        case "resize":
+            stage.change(node(name or "", str(value)))
+        case "rejoin":
+            stage.delete(node(name or ""))
+            stage.nodes(name or "")
+
+
+@settings(max_examples=100, deadline=None)
+@given(CHANGES)
+def test_what_is_remembered_is_what_would_be_found(changes: list[Any]) -> None:
+    stage = Stage().nodes(*NAMES)
+    engine = stage.engine
+    subjects = [pod(f"p{priority}", "2", priority=priority) for priority in (0, 5)]
+    subjects.append(pod("vip1", "2", priority=5))  # may be nominated itself
+    for change in changes:
+        apply(stage, *change)
+        for subject in subjects:
+            pod_class = engine.classes["default-scheduler"].of(subject)
+            cycle = Cycle("default-scheduler", 0.0)
+            fresh = AmongNominated(engine.cluster, engine.view, engine.nominator, engine.placer.full)
+            expected = fresh.statuses(pod_class, cycle, subject)
+            assert engine.placer._among_nominated.statuses(pod_class, cycle, subject) == expected
+            assert expected == {
+                engine.cluster.nodes.rows[name]: status
+                for name in NAMES
+                if (status := _alone(engine, pod_class, cycle, subject, name)) is not None
+            }
+
+
+def test_another_nomination_to_the_same_node_is_looked_at_anew() -> None:
+    stage = Stage().nodes("n")
+    engine, subject = stage.engine, pod("p", "2")
+    found = []
+    for cpu in ("1", "3", "2", "4"):
+        engine.nominator.nominate(pod("vip", cpu, priority=1), "n")
+        pod_class = engine.classes["default-scheduler"].of(subject)
+        cycle = Cycle("default-scheduler", 0.0)
+        found.append(bool(engine.placer._among_nominated.statuses(pod_class, cycle, subject)))
+    assert found == [False, True, False, True]
+
+
+def _alone(engine: Engine, pod_class: Any, cycle: Cycle, subject: Pod, name: str) -> Status | None:
+    """The status of one node with those nominated to it."""
+    others = [
+        each
+        for each in engine.nominator.on(name)
+        if each.uid != subject.uid and each.priority >= subject.priority
+    ]
+    if not others:
+        return None
+    statement = engine.cluster.statement()
+    try:
+        for other in others:
+            statement.take(other, name)
+        row = engine.cluster.nodes.rows[name]
+        return engine.placer.full.status(pod_class, cycle, subject, row)
+    finally:
+        statement.roll_back()

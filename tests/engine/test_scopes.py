@@ -161,3 +161,12 @@ def test_a_pod_read_by_its_shape_is_a_pod() -> None:
     stage = Stage(made("Looks", scope=Scope.ROW, filter=look)).nodes("n")
     subject = {"labels": {"a": "b"}, "annotations": {"c": "d"}, "priority": 7}
     assert [stage.place(pod(f"p{i}", "100m", **subject)) for i in range(3)] == ["n"] * 3
+
+
+@pytest.mark.parametrize("scope", list(Scope))
+def test_every_scope_is_asked_about_every_pod(scope: Scope) -> None:
+    def no_m(self: Any, cycle: Any, pod: Any, node: Any) -> Any:
+        return unschedulable("not m") if node.name == "m" else None
+
+    stage = Stage(made("NoM", scope=scope, filter=no_m)).nodes("n", "m")
+    assert {stage.place(pod(f"p{number}", "1m")) for number in range(6)} == {"n"}

@@ -42,6 +42,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     objects: tuple[Object, ...] = ()  # of other kinds, there from the start
     churn: Churn | None = None
     cold: bool = False  # without warming up: the first pod is measured, and told apart
+    rested: bool = False  # the engine has had a moment without anything to do, as it has when it waits
 
 
 def node(number: int, **more: Any) -> Node:

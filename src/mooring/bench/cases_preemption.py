@@ -102,6 +102,7 @@ PREEMPTION_CASES: Final = (
         "PreemptionAll",
         "the same, and every node is a candidate (minCandidateNodesPercentage: 100)",
         args={"DefaultPreemption": DefaultPreemptionArgs(min_candidate_nodes_percentage=100)},
+        rested=True,
     ),
     _crowded("PreemptionBudgets", "the same as PreemptionCold under 50 budgets", objects=_budgets(10)),
     _crowded(
@@ -111,5 +112,7 @@ PREEMPTION_CASES: Final = (
         make_pods=pods_of(pod_spec(WANTED, priority=10, **_apart_and_spread()), labels=URGENT),
         pods=40,
     ),
-    _crowded("PreemptionBurst", "2,000 preemptors that are all alike, one after the other", pods=2000),
+    _crowded(
+        "PreemptionBurst", "2,000 preemptors that are all alike, one after the other", pods=2000, rested=True
+    ),
 )

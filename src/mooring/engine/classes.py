@@ -13,6 +13,7 @@ import msgspec
 from mooring.cluster.interning import Interner
 from mooring.cluster.labelsets import LabelSets
 from mooring.framework import answers
+from mooring.framework.domain import DomainPlugin
 from mooring.framework.forms import Filter, Scorer
 from mooring.framework.inspection import signs_itself
 from mooring.framework.plugin import WHOLE_POD, Plugin
@@ -55,12 +56,19 @@ class PodClass(msgspec.Struct, eq=False):
         self.pre_flights = self._concerned("pre_bind_pre_flight")
         transformed = profile.at("before_filter") or profile.at("before_score")
         self.keeps = not transformed and all(
-            profile.plugins[name].scope is not Scope.CLUSTER for name in signs if name in profile.looking
+            _keeps_answers(profile.plugins[name]) for name in signs if name in profile.looking
         )
 
     def _concerned(self, point: str) -> tuple[Hook, ...]:
         evaluating = self.profile.evaluating
         return tuple(h for h in self.profile.at(point) if h.name in self.signs or h.name not in evaluating)
+
+
+def _keeps_answers(plugin: Plugin) -> bool:
+    """What a plugin reads of a domain can only be followed where it says so, key by key."""
+    if plugin.scope is Scope.DOMAIN:
+        return isinstance(plugin, DomainPlugin)
+    return plugin.scope is not Scope.CLUSTER
 
 
 class ProfileClasses:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 
@@ -32,7 +32,7 @@ from mooring.errors import PluginFailed
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
 from mooring.framework.session import Session
-from mooring.framework.status import Status, unresolvable
+from mooring.framework.status import Code, Status, unresolvable
 from mooring.model.objects import Pod
 
 Rows = Sequence[int]
@@ -73,6 +73,7 @@ class Placer:
         self.full = full or FullEvaluation(cluster, view)
         self.verdicts = Verdicts(cluster, self.full)
         self._among_nominated = AmongNominated(cluster, view, nominator, self.full)
+        self.open_rows: dict[PodClass, tuple[Hashable, Bools]] = {}  # as of when, and which
         self.keep_scores = False
         self.count_nodes = False  # for those who log them
         self.keep_evaluations = True  # off: everything is evaluated afresh, for comparing the two
@@ -155,6 +156,7 @@ class Placer:
         self.kept.forget()
         self.verdicts.forget()
         self._among_nominated.forget()
+        self.open_rows.clear()
 
     def _choose(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None, session: Session | None
@@ -166,7 +168,7 @@ class Placer:
             if self.count_nodes:
                 self._count(cycle, [own], 1)
             return self._best_scored(pod_class, cycle, pod, self._mask([own]), session)
-        if session is None and self.keep_evaluations and self.kept.worth(pod_class):
+        if session is None and self.keep_evaluations and self.kept.worth(pod_class, cycle):
             try:
                 return self._choose_kept(pod_class, cycle, pod, rows)
             except PluginFailed:
@@ -310,11 +312,15 @@ class Placer:
         nodes = self._cluster.nodes
         if narrowed is None and session is None:
             verdict = self.verdicts.of(pod_class, cycle, pod)
+            statuses: Mapping[int, Status] = verdict.statuses
+            counts, resolvable = verdict.counts, verdict.resolvable(nodes.capacity)
             barred = self._among_nominated.statuses(pod_class, cycle, pod)
             if barred:
-                verdict = verdict.overlaid(barred)
-            resolvable = verdict.resolvable(nodes.capacity)
-            return nodes_rejected(nodes, verdict.statuses, verdict.counts, resolvable=resolvable)
+                statuses, counts = verdict.overlaid(barred)
+                resolvable = resolvable.copy()
+                for row, status in barred.items():
+                    resolvable[row] = status.code is Code.UNSCHEDULABLE
+            return nodes_rejected(nodes, statuses, counts, resolvable=resolvable)
         rows = None if narrowed is None else self._rows(narrowed.names)
         by_row = self.full.statuses(pod_class, cycle, pod, self._mask(rows), session)
         by_row.update(self._among_nominated.statuses(pod_class, cycle, pod, rows))

@@ -6,7 +6,7 @@ those after it pay for the nodes that changed since.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import ChainMap, Counter, OrderedDict
 from collections.abc import Collection, Mapping
 
 import numpy as np
@@ -34,15 +34,14 @@ class Verdict:
         self.skipped: frozenset[str] = frozenset()
         self._resolvable: Bools | None = None
 
-    def overlaid(self, statuses: Mapping[int, Status]) -> Verdict:
-        """A copy in which some rows have another status."""
-        copy = Verdict({})
-        copy.statuses, copy.counts = dict(self.statuses), Counter(self.counts)
-        if self._resolvable is not None:
-            copy._resolvable = self._resolvable.copy()
+    def overlaid(self, statuses: Mapping[int, Status]) -> tuple[Mapping[int, Status], Counter[Status]]:
+        """The statuses when some rows have another one, and how many rows give each."""
+        counts = Counter(self.counts)
         for row, status in statuses.items():
-            copy.put(row, status)
-        return copy
+            if (before := self.statuses.get(row)) is not None:
+                counts[before] -= 1
+            counts[status] += 1
+        return ChainMap(dict(statuses), self.statuses), +counts
 
     def put(self, row: int, status: Status | None) -> None:
         before = self.statuses.pop(row, None)
@@ -60,7 +59,9 @@ class Verdict:
         """The rows on which evicting pods may help."""
         if self._resolvable is None or len(self._resolvable) != capacity:
             helps = Code.UNSCHEDULABLE
-            rows = [row for row, status in self.statuses.items() if status.code is helps]
+            rows = list(self.statuses)
+            if any(status.code is not helps for status in self.counts):
+                rows = [row for row, status in self.statuses.items() if status.code is helps]
             self._resolvable = np.zeros(capacity, np.bool_)
             self._resolvable[rows] = True
         return self._resolvable
@@ -68,7 +69,7 @@ class Verdict:
 
 def _counted(statuses: Collection[Status]) -> Counter[Status]:
     """How often each is there. Most are the same object, which is told quicker than that they are equal."""
-    distinct = {id(status): status for status in statuses}
+    distinct = dict(zip(map(id, statuses), statuses, strict=True))
     counts: Counter[Status] = Counter()
     for number, count in Counter(map(id, statuses)).items():
         counts[distinct[number]] += count

@@ -5,13 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from engine.stage import made
 from mooring.cluster.pods import Hold
 from mooring.engine.decisions import Bind, Evict, Nominate, Wait
 from mooring.engine.events import EvictFailed
 from mooring.framework.status import wait
-from mooring.model.objects import Pod, PodStatus
+from mooring.model.objects import (
+    Affinity,
+    LabelSelector,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    PodStatus,
+    TopologySpreadConstraint,
+)
+from mooring.plugins.topology.interpod import InterPodAffinity
+from mooring.plugins.topology.spread import PodTopologySpread
 from plugins.preemption.arena import (
     DISRUPTED,
     HIGH,
@@ -279,3 +290,52 @@ def test_a_nominated_pod_that_is_shown_without_its_node_keeps_it() -> None:
     arena, _, preemptor = two_victims()
     arena.change(msgspec.structs.replace(preemptor, status=PodStatus()))
     assert arena.engine.nominator.node_of(preemptor.uid) == "n"
+
+
+# victims that other filters look at
+
+ZONE = "topology.kubernetes.io/zone"
+BLUE = LabelSelector(match_labels={"color": "blue"})
+
+
+def spread_over_zones() -> dict[str, Any]:
+    constraint = TopologySpreadConstraint(
+        max_skew=1, topology_key=ZONE, when_unsatisfiable="DoNotSchedule", label_selector=BLUE
+    )
+    return {"topology_spread_constraints": (constraint,)}
+
+
+def apart() -> dict[str, Any]:
+    term = PodAffinityTerm(label_selector=BLUE, topology_key=ZONE)
+    return {
+        "affinity": Affinity(
+            pod_anti_affinity=PodAffinity(required_during_scheduling_ignored_during_execution=(term,))
+        )
+    }
+
+
+@pytest.mark.parametrize("rule", [spread_over_zones(), apart()], ids=["spread", "apart"])
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_pod_that_is_in_the_way_for_another_reason_goes(rule: dict[str, Any], exact: bool) -> None:
+    """Node a is full of pods, of which the blue one has to go; in b there is no less important pod."""
+    arena = Arena(PodTopologySpread, InterPodAffinity, exact=exact)
+    arena.nodes(small_node("a", labels={ZONE: "a"}), small_node("b", labels={ZONE: "b"}))
+    arena.running(sized("blue", 100, MID, labels={"color": "blue"}), "a")
+    for number in range(4):
+        arena.running(sized(f"plain-{number}", 100, LOW), "a")
+    arena.running(sized("vip", VERY_LARGE, HIGH), "b")
+    answer = arena.preempt(sized("p", 100, HIGH, labels={"color": "blue"}, **rule))
+    assert (answer.nominated, answer.victims) == ("a", ("blue",))
+
+
+def test_a_pod_that_is_in_nobodys_way_stays() -> None:
+    """Only free resources are missing: the arrays decide, and the other filters are asked once."""
+    arena = Arena(PodTopologySpread, InterPodAffinity)
+    arena.nodes(small_node("a", labels={ZONE: "a"}), small_node("b", labels={ZONE: "b"}))
+    arena.running(sized("blue", 100, MID, labels={"color": "blue"}), "a")
+    arena.running(sized("plain-a", 400, LOW), "a")
+    for number in range(5):
+        arena.running(sized(f"plain-{number}", 100, LOW), "b")
+    wanted = sized("p", 300, HIGH, labels={"color": "blue"}, **spread_over_zones())
+    answer = arena.preempt(wanted)
+    assert (answer.nominated, len(answer.victims)) == ("b", 3)

@@ -177,6 +177,12 @@ def test_smaller_claims_choose_first_and_no_volume_twice() -> None:
     assert chosen(pod("large", "little"), *found) == {"little": "nine", "large": "ten"}
 
 
+def test_a_claim_that_is_mounted_twice_gets_one_volume() -> None:
+    found = [pvc("c"), storage_class(), pv("ten", "10Gi"), pv("nine", "9Gi")]
+    assert chosen(pod("c", "c"), *found) == {"c": "nine"}
+    assert asked(pod("c", "c"), *found[:3])["n1"] == ""
+
+
 def test_a_claims_own_volume_wins_over_smaller_ones() -> None:
     own = pv("own", "50Gi", claimRef={"namespace": "default", "name": "c", "uid": "uid-c"})
     assert chosen(pod("c"), pvc("c"), storage_class(), pv("small", "5Gi"), own) == {"c": "own"}

@@ -9,6 +9,8 @@ import pytest
 
 from mooring.errors import ApiError
 from mooring.framework.cycle import Cycle
+from mooring.framework.events import POD, Hint
+from mooring.framework.status import SKIP
 from mooring.model.objects import Object, Pod
 from mooring.plugins.volumes.binding import NO_API, VolumeBinding
 from mooring.plugins.volumes.pod_claims import NONE_TO_BIND
@@ -105,6 +107,34 @@ def test_what_the_server_tells_outweighs_what_was_assumed() -> None:
     Attempt(stage, plugin, pod("c")).reserve()
     stage.tell(pv("v", labels={"touched": "yes"}))
     assert Attempt(stage, plugin, pod("d")).reasons["n1"] == ""
+
+
+def test_what_another_has_assumed_since_is_not_taken_back() -> None:
+    stage, plugin = staged(pvc("c"), pvc("d"), pvc("e"), storage_class(), pv("v"))
+    first = Attempt(stage, plugin, pod("c")).reserve()
+    stage.tell(pv("v", labels={"touched": "yes"}))
+    Attempt(stage, plugin, pod("d", name="q")).reserve()
+    first.unreserve()
+    assert NONE_TO_BIND in Attempt(stage, plugin, pod("e", name="r")).reasons["n1"]
+
+
+def test_only_a_pod_that_lets_volumes_go_wakes_those_who_wait_for_them() -> None:
+    stage, plugin = staged(pvc("c"), pvc("d"), storage_class(), pv("v"))
+    first = Attempt(stage, plugin, pod("c", name="first", uid="first")).reserve()
+    waiting = pod("d", name="waiting", uid="waiting")
+    (interest,) = (each for each in plugin.events() if each.resource == POD)
+    assert interest.hint(waiting, first.pod.on_node("n1"), None) is Hint.SKIP
+    first.unreserve()
+    assert interest.hint(waiting, first.pod.on_node("n1"), None) is Hint.QUEUE
+    assert interest.hint(waiting, pod("c", name="other", uid="other"), None) is Hint.SKIP
+
+
+def test_a_pre_flight_says_whether_volumes_are_to_be_bound() -> None:
+    stage, plugin = staged(pvc("c"), pvc("b", to="w"), storage_class(), pv("v"), pv("w"))
+    unbound = Attempt(stage, plugin, pod("c")).reserve()
+    bound = Attempt(stage, plugin, pod("b")).reserve()
+    assert plugin.pre_bind_pre_flight(unbound.cycle, unbound.pod, "n1") is None
+    assert plugin.pre_bind_pre_flight(bound.cycle, bound.pod, "n1") is SKIP
 
 
 def test_the_same_version_told_again_changes_nothing() -> None:

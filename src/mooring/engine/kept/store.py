@@ -34,12 +34,16 @@ class KeptEvaluations:
     def __iter__(self) -> Iterator[KeptEvaluation]:
         return iter(list(self._kept.values()))
 
-    def worth(self, pod_class: PodClass) -> bool:
+    def worth(self, pod_class: PodClass, cycle: Cycle) -> bool:
         """Whether to keep an evaluation of the class: not for its first pod, which may be its only one,
         and not by dropping the evaluation of a class that is as busy."""
-        if not (pod_class.keeps and pod_class.shared and pod_class.met):
-            pod_class.met = True
+        if not (pod_class.keeps and pod_class.shared):
             return False
+        if not pod_class.met:
+            pod_class.met = True
+            # To judge by domain every node has to be taken in at any rate; keeping that costs no more.
+            if not Forms.of(pod_class, Scope.DOMAIN, cycle).plugins():
+                return False
         self._turn += 1
         if pod_class in self._kept:
             return True

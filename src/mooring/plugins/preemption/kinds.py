@@ -97,8 +97,8 @@ class Kinds:
         """0 for the kinds of the highest priority, 1 for the next; empty slots come last."""
         if len(self._ranks) != len(self.all):
             priority = self.priority
-            highest_first = np.unique(-priority[1:])
-            self._ranks = np.searchsorted(highest_first, -priority)
+            highest_first = sorted({-each for each in priority[1:].tolist()})
+            self._ranks = np.searchsorted(np.array(highest_first, np.int64), -priority)
             self._ranks[EMPTY] = len(highest_first)
         return self._ranks
 

@@ -54,7 +54,9 @@ class Prospects:
 
     def among_others(self, rows: Rows) -> Bools:
         """Which of the rows others are to come to first."""
-        return np.isin(rows, list(self._ahead))
+        among: Bools = np.zeros(len(self._known), np.bool_)
+        among[list(self._ahead)] = True
+        return among[rows]
 
     def reasons(self, rows: Rows) -> Counter[str]:
         """Why there is too little on rows even without their less important pods."""

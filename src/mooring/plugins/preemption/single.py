@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import msgspec
 
 from mooring.cluster.charge import Charge
-from mooring.cluster.pods import Placed
 from mooring.model.objects import Pod
 from mooring.model.requests import Request
 from mooring.plugins.preemption.choice import cost_of
@@ -46,45 +45,33 @@ class SingleRows:
 
     def on(self, row: int, others: Sequence[Pod]) -> Single:
         """What it comes to on a row to which others are to come first."""
-        ahead = self._slots.absent(others)
         priority = self._need.priority
         placed = self._slots.placed(row)
         places = [slot for slot, each in enumerate(placed) if (each.pod.spec.priority or 0) < priority]
         lower = [placed[slot] for slot in places]
-        left = self._left(row, ahead, lower)
+        sizes = [self._takes(each.charge) for each in lower]
+        freed = [sum(column) for column in zip(*sizes, strict=True)] or [0] * (1 + len(self._columns))
+        left = list(map(int.__add__, self._left(row, self._slots.absent(others)), freed))
         short = sum(1 << number for number, amount in enumerate(left) if amount < 0)
         if short or not lower:
             return Single(bool(lower), short)
+        scarce = [number for number, amount in enumerate(freed) if left[number] < amount]
         beyond = self._coverage.violating_on(lower)
-        wrong = self._let_back(lower, beyond, True, left)
-        gone = sorted(wrong + self._let_back(lower, beyond, False, left))
+        wrong = _let_back(sizes, [index for index, each in enumerate(beyond) if each], left, scarce)
+        right = _let_back(sizes, [index for index, each in enumerate(beyond) if not each], left, scarce)
+        gone = sorted(wrong + right)
         _, highest, total, _, earliest = cost_of([lower[index].pod for index in gone], len(wrong))
         victims = tuple(places[index] for index in gone)
         return Single(True, 0, victims, len(wrong), highest, total, -earliest)
 
-    def _let_back(self, lower: list[Placed], beyond: list[bool], asked: bool, left: list[int]) -> list[int]:
-        """Lets back whom there is room for; returns who is left out."""
-        out = []
-        for index, placed in enumerate(lower):
-            if beyond[index] is not asked:
-                continue
-            taken = self._takes(placed.charge)
-            if any(map(int.__gt__, taken, left)):
-                out.append(index)
-            else:
-                left[:] = map(int.__sub__, left, taken)
-        return out
-
-    def _left(self, row: int, ahead: Sequence[Request], gone: list[Placed]) -> list[int]:
-        """What is left when the pod is there, those ahead of it have come and some have gone."""
+    def _left(self, row: int, ahead: Sequence[Request]) -> list[int]:
+        """What is left when the pod is there and those ahead of it have come."""
         nodes = self._slots.nodes
         left = [nodes.max_pods.at[row] - nodes.pods.at[row] - 1 - len(ahead)]
         for column, (name, amount) in zip(self._columns, self._need.amounts, strict=True):
             columns = nodes.resources[column]
             free = columns.allocatable.at[row] - columns.requested.at[row] - amount
             left.append(free - sum(request.amount(name) for request in ahead))
-        for placed in gone:
-            left = list(map(int.__add__, left, self._takes(placed.charge)))
         return left
 
     def _takes(self, charge: Charge) -> Amounts:
@@ -93,3 +80,18 @@ class SingleRows:
             amounts = dict(charge.columns)
             taken = self._taken[charge] = (1, *(amounts.get(column, 0) for column in self._columns))
         return taken
+
+
+def _let_back(sizes: list[Amounts], asked: list[int], left: list[int], scarce: list[int]) -> list[int]:
+    """Lets back whom there is room for; returns who is left out. There is enough of what is not scarce."""
+    out = []
+    for index in asked:
+        taken = sizes[index]
+        for number in scarce:
+            if taken[number] > left[number]:
+                out.append(index)
+                break
+        else:
+            for number in scarce:
+                left[number] -= taken[number]
+    return out

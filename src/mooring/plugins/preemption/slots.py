@@ -6,7 +6,7 @@ nodes costs what a few nodes cost. What is not filled yet can be filled ahead, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 
 import msgspec
@@ -98,10 +98,11 @@ class PodSlots:
         placed = self._pods.by_uid.get(uid)
         return placed is not None and placed.hold is Hold.RELEASING
 
-    def _on(self, row: int) -> list[Placed]:
+    def _on(self, row: int) -> Collection[Placed]:
+        """The pods that hold a place on a row."""
         placed = self._pods.on(row).values()
-        if len(placed) == self.nodes.pods.at[row]:
-            return list(placed)
+        if len(placed) == self.nodes.pods.at[row]:  # nobody is only promised one
+            return placed
         return [each for each in placed if each.hold is not Hold.PROMISED]
 
     def _make(self, capacity: int, width: int) -> None:
@@ -112,7 +113,7 @@ class PodSlots:
         self._start_us: Ints = np.zeros((width, capacity), np.int64)
 
     def _fill(self, rows: Rows) -> None:
-        there = [self._on(row) for row in rows.tolist()]
+        there = list(map(self._on, rows.tolist()))
         counts = np.array(list(map(len, there)), np.int64)
         self._widen(int(counts.max()))
         kinds, starts = self.kinds.of(list(chain.from_iterable(there)))

@@ -25,6 +25,7 @@ class DomainSums:
         self._amount = amount
         self._counted = counted
         self._unique = unique
+        self._looked: dict[int, tuple[object, str | None, bool]] = {}  # what a row's node object says
         self._rows: dict[int, tuple[str, int]] = {}
         self._nodes: dict[str, int] = {}  # nodes per domain
         self._sums: dict[str, int] = {}
@@ -32,8 +33,7 @@ class DomainSums:
 
     def update(self, row: int, node: NodeView | None) -> object:
         """Takes a row in; returns its token."""
-        value = None if node is None else node.labels.get(self._key)
-        counts = node is not None and value is not None and self._counted(node)
+        value, counts = self._look(row, node)
         new = (value, self._amount(row)) if counts and value is not None else None
         old = self._rows.get(row)
         if new != old:
@@ -49,6 +49,16 @@ class DomainSums:
             return value
         # Not the domain's sum: another row may still be in the domain, whose leaving is yet to be taken in.
         return 0 if new is None else new[1]
+
+    def _look(self, row: int, node: NodeView | None) -> tuple[str | None, bool]:
+        """The domain of a row, and whether it counts: the same as long as the node's object is the same."""
+        if node is None:
+            return None, False
+        looked, now = self._looked.get(row), node.object
+        if looked is None or looked[0] is not now:
+            value = node.labels.get(self._key)
+            looked = self._looked[row] = (now, value, value is not None and self._counted(node))
+        return looked[1], looked[2]
 
     def rows_with_some(self) -> Iterator[int]:
         """Rows that add to a sum."""
@@ -75,6 +85,7 @@ class DomainSums:
 
     def clone(self) -> Self:
         copy = type(self)(self._key, self._amount, self._counted, unique=self._unique)
+        copy._looked = self._looked  # holds for whoever asks
         copy._rows, copy._nodes = dict(self._rows), dict(self._nodes)
         copy._sums, copy._domains_with = dict(self._sums), dict(self._domains_with)
         return copy
