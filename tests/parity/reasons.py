@@ -17,6 +17,7 @@ from mooring.framework.status import Status
 
 # Texts of constants that no scheduling attempt of the default profile can end with, and why.
 UNREACHABLE = {
+    "no candidate node for preemption": "said when an extender leaves none (tests/extenders)",
     "there is no API server to bind the pod with": "said while binding",
     "there is no API server to bind volumes with": "said while binding",
     "binding volumes: context deadline exceeded": "said while binding",
