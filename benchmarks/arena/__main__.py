@@ -107,7 +107,7 @@ def show(results: list[Figures]) -> None:
         table.add_row(*row(theirs), "", "")
         speed, cpu = ours.pods_per_s / theirs.pods_per_s, ours.cpu_ms_per_pod / theirs.cpu_ms_per_pod
         table.add_row(*row(ours), f"{speed:.2f}", f"{cpu:.2f}", end_section=True)
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else 150).print(table)
 
 
 def middle(results: list[Figures], workload: str, scheduler: str) -> Figures:
