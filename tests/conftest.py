@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# The same examples every time, so that a change is judged by what it changes. `make soak` looks for new ones.
+settings.register_profile("steady", derandomize=True)
+if "MOORING_SOAK_EXAMPLES" not in os.environ:
+    settings.load_profile("steady")
 
 
 @pytest.fixture(autouse=True)

@@ -153,3 +153,12 @@ async def test_caught_up_waits_for_every_event_told_before(desk: Desk) -> None:
     await desk.driver.caught_up()
     assert len(desk.driver.engine.queue) == 500
     running.cancel()
+
+
+def test_with_nothing_to_do_it_prepares_bit_by_bit(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = [True, True, False]
+    monkeypatch.setattr(desk.driver.engine, "catch_up", lambda: left.pop(0))
+    assert desk.driver.turn() is False  # not before it decides
+    assert len(left) == 3
+    desk.driver.start()
+    assert [desk.driver.turn() for _ in range(3)] == [True, True, False]

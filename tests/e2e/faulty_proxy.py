@@ -35,6 +35,8 @@ from e2e.process import LOOPBACK, free_ports
 BIND, WATCH, LIST, LEASE, EVENT, OTHER = "bind", "watch", "list", "lease", "event", "other"
 HOP_BY_HOP = {"connection", "host", "keep-alive", "transfer-encoding", "content-length", "content-encoding"}
 ENDED_SECONDS = 10
+CLOSING_SECONDS = 0.25  # connections with TLS take a few rounds of the loop to be gone
+LOOK_SECONDS = 0.01
 T = TypeVar("T")
 
 
@@ -213,11 +215,12 @@ class FaultyProxy:
         for passage in list(self._open.values()):
             passage.cut()
         await self._runner.cleanup()
-        await self.session.close()
         left = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        await self.session.close()
+        await asyncio.sleep(CLOSING_SECONDS)
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         seen = await noted(request)
@@ -338,7 +341,8 @@ def hold(until: threading.Event, then: Act | None = None) -> Act:
     """Passed on when the test says so, or treated in another way then."""
 
     async def act(passage: Passage) -> web.StreamResponse:
-        await asyncio.get_running_loop().run_in_executor(None, until.wait)
+        while not until.is_set():
+            await asyncio.sleep(LOOK_SECONDS)
         return await (then(passage) if then is not None else passage.go())
 
     return act

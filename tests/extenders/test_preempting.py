@@ -1,4 +1,4 @@
-"""Extenders that have a say in who makes room for a pod."""
+"""Extenders that have a say in who makes room for a pod: what they are asked, and what they may answer."""
 
 from __future__ import annotations
 
@@ -7,58 +7,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from engine.stage import Stage, made, node, pod
+from engine.stage import Stage, made
+from extenders.crowd import FULL, ask, crowded, left, low, outcome, preempting, preemptor
 from extenders.talk import URL, answer, extender, sent
 from mooring.config.scheduler import Extender
-from mooring.engine.decisions import Bind, Consult, Decision, Evict, Wait
+from mooring.engine.decisions import Consult, Wait
 from mooring.framework.status import unschedulable
 from mooring.model.objects import Object, ObjectMeta, Pod
 from mooring.plugins.preemption import DefaultPreemption
 
 GPU = "example.com/gpu"
-FULL = "0/2 nodes are available: 2 Insufficient cpu."
-
-
-def preempting(**fields: Any) -> Extender:
-    return extender(**({"filter_verb": "", "preempt_verb": "preempt"} | fields))
-
-
-def crowded(*extenders: Extender, plugins: tuple[Any, ...] = ()) -> Stage:
-    """Two nodes of 4 cpus: a has pods of 1, 1 and 2 cpus, b one of 4; all unimportant."""
-    world = Stage(DefaultPreemption, *plugins, extenders=extenders).nodes("a", "b")
-    for name, cpu, where in (("a1", "1", "a"), ("a2", "1", "a"), ("a3", "2", "a"), ("b1", "4", "b")):
-        world.running(low(name, cpu), where)
-    return world
-
-
-def low(name: str, cpu: str, priority: int = 0, **more: Any) -> Pod:
-    return pod(name, cpu, priority=priority, **more)
-
-
-def preemptor(cpu: str = "4", **more: Any) -> Pod:
-    return pod("p", cpu, priority=10, **more)
-
-
-def ask(world: Stage, wanted: Pod) -> Consult:
-    world.add(wanted)
-    (question,) = world.cycle() or ()
-    assert isinstance(question, Consult), question
-    return question
-
-
-def left(**nodes: Any) -> dict[str, Any]:
-    """An answer: the pods that would have to go, by node."""
-    victims = {
-        name: {"Pods": [{"UID": uid} for uid in uids], "NumPDBViolations": 0} for name, uids in nodes.items()
-    }
-    return {"NodeNameToMetaVictims": victims}
-
-
-def outcome(decisions: list[Decision]) -> tuple[str | None, list[str], str]:
-    """The node the pod is nominated to, who is evicted, and what is said."""
-    *others, wait = decisions
-    assert isinstance(wait, Wait), decisions
-    return wait.nominated, [each.pod.name for each in others if isinstance(each, Evict)], wait.message
 
 
 # the question
@@ -310,114 +268,6 @@ def test_what_was_said_before_is_said_again() -> None:
         "no new claims to deallocate, preemption: no candidate node for preemption"
     )
     assert said == ["p"]
-
-
-# what happens meanwhile
-
-
-def test_a_victim_that_went_is_not_evicted() -> None:
-    world = crowded(preempting())
-    question = ask(world, preemptor())
-    world.delete(low("a1", "1").on_node("a"))
-    assert outcome(answer(world, question, left(a=["a1", "a2", "a3"])))[:2] == ("a", ["a2", "a3"])
-
-
-def test_when_room_came_free_nobody_is_evicted() -> None:
-    world = crowded(preempting())
-    question = ask(world, preemptor())
-    world.delete(low("b1", "4").on_node("b"))
-    (bind,) = answer(world, question, left(a=["a1", "a2", "a3"], b=["b1"]))
-    assert isinstance(bind, Bind)
-    assert bind.node == "b"
-
-
-def test_when_extenders_filter_it_is_tried_again_instead() -> None:
-    """Whether the extender would have the node that fits by now, nobody knows."""
-    world = crowded(preempting(filter_verb="filter"))
-    question = ask(world, wanted := preemptor())
-    assert question.verb == "preempt"
-    world.delete(low("b1", "4").on_node("b"))
-    world.now = 1.0
-    nominated, evicted, _ = outcome(answer(world, question, left(b=["b1"])))
-    assert (nominated, evicted) == (None, [])
-    assert world.where(wanted) == "backoff"
-
-
-def test_a_node_that_went_is_not_taken() -> None:
-    world = crowded(preempting())
-    question = ask(world, preemptor())
-    world.delete(node("b"))
-    said = left(a=["a1", "a2", "a3"], b=["b1"])
-    assert outcome(answer(world, question, said))[:2] == ("a", ["a1", "a2", "a3"])
-    world = crowded(preempting())
-    question = ask(world, preemptor())
-    world.delete(node("b"))
-    assert outcome(answer(world, question, left(b=["b1"])))[:2] == (None, [])
-
-
-def test_a_node_that_came_back_with_other_pods_is_looked_at_as_it_is() -> None:
-    world = crowded(preempting())
-    question = ask(world, preemptor())
-    world.delete(node("b"))
-    world.delete(low("b1", "4").on_node("b"))
-    world.nodes("b")
-    world.running(low("b2", "3", priority=99), "b")
-    assert outcome(answer(world, question, left(b=["b1"])))[:2] == (None, [])
-    assert world.holds(low("b2", "3")) == "b"
-
-
-def test_a_node_where_it_no_longer_helps_is_not_taken() -> None:
-    world = crowded(preempting())
-    question = ask(world, preemptor())
-    world.delete(low("b1", "4").on_node("b"))
-    world.running(low("b2", "2", priority=99), "b")
-    said = left(b=["b1"])
-    found = outcome(answer(world, question, said))
-    assert found[:2] == (None, [])
-    assert found[2].endswith("preemption: no candidate node for preemption")
-
-
-def test_a_victim_that_goes_by_itself_is_left_to_go() -> None:
-    world = crowded(preempting())
-    question = ask(world, preemptor())
-    world.change(low("b1", "4", deleting="2024-01-01T00:00:00Z").on_node("b"))
-    assert outcome(answer(world, question, left(b=["b1"])))[:2] == ("b", [])
-
-
-def test_two_pods_may_be_asked_about_at_once() -> None:
-    world = crowded(preempting())
-    first = ask(world, preemptor())
-    second = ask(world, pod("q", "4", priority=10))
-    assert outcome(answer(world, second, left(b=["b1"])))[:2] == ("b", ["b1"])
-    assert outcome(answer(world, first, left(b=["b1"])))[:2] == (None, [])  # another is to come there first
-
-
-@pytest.mark.parametrize("how", ["deleted", "terminating", "bound"])
-def test_a_pod_that_no_longer_waits(how: str) -> None:
-    world = crowded(preempting())
-    question = ask(world, wanted := preemptor())
-    if how == "deleted":
-        world.delete(wanted)
-    elif how == "bound":
-        world.running(wanted, "a")
-    else:
-        world.change(preemptor(deleting="2024-01-01T00:00:00Z"))
-    assert answer(world, question, left(b=["b1"])) == []
-    assert world.where(wanted) == ""
-    assert world.holds(low("b1", "4")) == "b"
-    assert not world.engine.extenders.consulting  # type: ignore[union-attr]
-
-
-def test_an_answer_nobody_waits_for() -> None:
-    world = crowded(preempting(), preempting())
-    question = ask(world, preemptor())
-    stale = msgspec.structs.replace(question, number=question.number + 7)
-    assert answer(world, stale, left(b=["b1"])) == []
-    other = msgspec.structs.replace(question, extender=1)
-    assert answer(world, other, left(b=["b1"])) == []
-    (second,) = answer(world, question, left(b=["b1"]))
-    assert answer(world, question, left(b=["b1"])) == []
-    assert outcome(answer(world, second, left(b=["b1"])))[0] == "b"
 
 
 # with filtering

@@ -11,10 +11,15 @@ from mooring.extender.wire import (
     ExtenderArgs,
     FilterResult,
     HostPriority,
+    MetaPod,
+    MetaVictims,
     NodeList,
+    PreemptionArgs,
+    Victims,
     check_bound,
     encode,
     read_filter,
+    read_preemption,
     read_priorities,
 )
 
@@ -129,3 +134,57 @@ def test_bound(answer: bytes) -> None:
 def test_not_bound() -> None:
     with pytest.raises(AnswerError, match=r"^pod has gone$"):
         check_bound(b'{"error":"pod has gone"}')
+
+
+def test_victims_by_uid() -> None:
+    body = PreemptionArgs(pod("p"), node_name_to_meta_victims={"a": MetaVictims((MetaPod("u"),), 2)})
+    said = b'{"a":{"Pods":[{"UID":"u"}],"NumPDBViolations":2}}'
+    assert (
+        encode(body) == b'{"Pod":' + POD + b',"NodeNameToVictims":null,"NodeNameToMetaVictims":' + said + b"}"
+    )
+
+
+def test_victims_in_full() -> None:
+    body = PreemptionArgs(pod("p"), node_name_to_victims={"a": Victims((pod("p"),), 1)})
+    said = b'{"a":{"Pods":[' + POD + b'],"NumPDBViolations":1}}'
+    assert (
+        encode(body) == b'{"Pod":' + POD + b',"NodeNameToVictims":' + said + b',"NodeNameToMetaVictims":null}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        pytest.param(b"{}", {}, id="nothing"),
+        pytest.param(b"null", {}, id="null"),
+        pytest.param(b'{"NodeNameToMetaVictims":null}', {}, id="null map"),
+        pytest.param(
+            b'{"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":"u"},{"UID":"v"}],"NumPDBViolations":1}}}',
+            {"a": MetaVictims((MetaPod("u"), MetaPod("v")), 1)},
+            id="victims",
+        ),
+        pytest.param(
+            b'{"nodeNameToMetaVictims":{"a":{"pods":[{"uid":"u"}]},"b":{"pods":null},"c":null}}',
+            {"a": MetaVictims((MetaPod("u"),)), "b": MetaVictims(), "c": MetaVictims()},
+            id="other case",
+        ),
+    ],
+)
+def test_preemption_answers(answer: bytes, expected: dict[str, MetaVictims]) -> None:
+    assert read_preemption(answer) == expected
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"[]",
+        b'{"NodeNameToMetaVictims":[]}',
+        b'{"NodeNameToMetaVictims":{"a":{"Pods":["u"]}}}',
+        b'{"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":7}]}}}',
+        b'{"NodeNameToMetaVictims":{"a":{"NumPDBViolations":"many"}}}',
+    ],
+)
+def test_unreadable_preemption_answers(answer: bytes) -> None:
+    with pytest.raises(AnswerError):
+        read_preemption(answer)

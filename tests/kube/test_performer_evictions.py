@@ -48,6 +48,21 @@ def test_a_victim_is_told_why_and_deleted() -> None:
     in_virtual_time(run())
 
 
+def test_a_victim_that_only_waited_is_not_touched() -> None:
+    """It has lost its place at permit: what is left to do is to say so."""
+
+    async def run() -> None:
+        doing = Doing()
+        (victim,) = victims(doing, "v")
+        lost = msgspec.structs.replace(evict(victim, BIG), in_memory=True)
+        assert await doing.do(lost) == []
+        assert doing.server.writes() == []
+        (event,) = await doing.events()
+        assert event["note"] == "Preempted by pod uid-big on node n1 (in kube-scheduler memory)."
+
+    in_virtual_time(run())
+
+
 def test_the_last_victim_goes_when_the_others_have_gone() -> None:
     async def run() -> None:
         doing = Doing()

@@ -258,7 +258,9 @@ class KubePerformer:
     # making room
 
     def _perform_evict(self, decision: Evict) -> None:
-        if not self._cancel_binding(decision):
+        if decision.in_memory:  # it has lost its place already, and goes on waiting
+            self._evictions.record(decision, in_memory=True)
+        elif not self._cancel_binding(decision):
             self._evictions.perform(decision)
 
     def _cancel_binding(self, decision: Evict) -> bool:

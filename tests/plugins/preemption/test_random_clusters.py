@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import patch
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from engine.stage import node, pod
@@ -129,7 +129,25 @@ def answered(cluster: dict[str, Any], wanted: Pod, *plugins: Any, exact: bool) -
     return answer_of(decisions)
 
 
+# One node, and a pod on it that a budget knows to be disrupted already.
+KNOWN_TO_GO: dict[str, Any] = {
+    "houses": [
+        House("n0", cpu=1, memory=0, most=2, coming=[], guests=[
+            Guest("n0-0", priority=-1, cpu=0, memory=0, start=0, port=0, labels=()),
+            Guest("n0-1", priority=-1, cpu=0, memory=0, start=0, port=0, labels=(("app", "b"),)),
+        ]),
+        House("n1", cpu=0, memory=0, most=1, guests=[], coming=[]),
+    ],
+    "pod": Guest("preemptor", priority=0, cpu=1, memory=0, start=0, port=0, labels=()),
+    "budgets": [Allowance(key="app", value="b", allowed=0, disrupted=frozenset({"n0-1"}))],
+    "offset": 0,
+    "percentage": 10,
+    "absolute": 0,
+}  # fmt: skip
+
+
 @settings(max_examples=120, deadline=None)
+@example(KNOWN_TO_GO)
 @given(clusters())
 def test_arrays_and_filters_do_as_the_reference(cluster: dict[str, Any]) -> None:
     expected = preempt(**cluster)

@@ -84,7 +84,7 @@ class Coverage:
             covered = (number != NONE) & lower_by_row
             for each in self._disrupted:
                 mine = covered & (number == each)
-                left = np.ascontiguousarray(mine.T)
+                left = mine.T.copy()  # never a view, which it would be of a single node
                 self._spare(left, self.budgets[each], rows)
                 covered &= ~mine | left.T
             places = np.flatnonzero(covered)
