@@ -63,7 +63,7 @@ class DefaultPreemption(Plugin, LooksAhead):
 
     def arrived(self, placed: Placed) -> None:
         if not self._arrivals % FOLLOW_EVERY:
-            self._slots.kinds.look_at(self._covered().keys)
+            self._slots.follow(self._covered().keys)
         self._arrivals += 1
         self._slots.kinds.note(placed)
 

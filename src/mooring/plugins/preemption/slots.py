@@ -56,6 +56,7 @@ class PodSlots:
         self._position = journal.position
         if len(self._filled) < self.nodes.capacity:
             self._make(self.nodes.capacity, len(self._kind))
+        self._widen(int(self.nodes.pods.array.max()))
         if changed is None or self._generation != self.kinds.generation:
             self._generation = self.kinds.generation
             self._filled[:] = False
