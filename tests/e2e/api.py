@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
@@ -14,6 +15,7 @@ from urllib.parse import urlencode
 Object = dict[str, Any]
 
 TIMEOUT_SECONDS = 120
+IDLE_SECONDS = 20
 PAGE = 2000
 AT_ONCE = 8
 MERGE = "application/merge-patch+json"
@@ -36,7 +38,7 @@ class Api:
         self.port = port
         self.tls = tls
         self.token = token
-        self.idle: SimpleQueue[http.client.HTTPSConnection] = SimpleQueue()
+        self.idle: SimpleQueue[tuple[float, http.client.HTTPSConnection]] = SimpleQueue()
 
     def get(self, path: str, **query: str) -> Object:
         return self.send("GET", with_query(path, query))
@@ -118,23 +120,28 @@ class Api:
         except (OSError, http.client.HTTPException):
             connection.close()
             raise
-        self.idle.put(connection)
+        self.idle.put((time.monotonic(), connection))
         if response.status >= 400:
             raise Refused(response.status, message_of(content))
         return content
 
     def connection(self) -> http.client.HTTPSConnection:
-        try:
-            return self.idle.get_nowait()
-        except Empty:
-            return http.client.HTTPSConnection(
-                self.host, self.port, timeout=TIMEOUT_SECONDS, context=self.tls
-            )
+        """One that was used a moment ago: the server closes those that are idle for long."""
+        while True:
+            try:
+                since, connection = self.idle.get_nowait()
+            except Empty:
+                return http.client.HTTPSConnection(
+                    self.host, self.port, timeout=TIMEOUT_SECONDS, context=self.tls
+                )
+            if time.monotonic() - since < IDLE_SECONDS:
+                return connection
+            connection.close()
 
     def close(self) -> None:
         """Closes what is idle; the next request opens another connection."""
         while not self.idle.empty():
-            self.idle.get_nowait().close()
+            self.idle.get_nowait()[1].close()
 
 
 def at_once(do: Callable[[Object], Object], over: Iterable[Object]) -> list[Object]:
