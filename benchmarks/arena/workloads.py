@@ -43,7 +43,7 @@ def anti_affinity(number: int) -> dict[str, Any]:
 
 
 def mixed(number: int) -> dict[str, Any]:
-    """Fifty shapes, every third with a wish, every fifth tied to a zone, every seventh spread."""
+    """Ten sizes, every third with a wish, every fifth tied to a zone, every seventh spread: 210 kinds."""
     app = {"app": f"mixed-{number % GROUPS}"}
     words: dict[str, Any] = {"cpu": f"{50 * (1 + number % 10)}m", "memory": f"{32 * (1 + number % 5)}Mi"}
     if number % 3 == 0:
