@@ -34,6 +34,10 @@ class DomainState(ABC):
     def update(self, row: int, node: NodeView | None) -> Key:
         """Takes a row in, or again after it changed; None when there is no node any more."""
 
+    def update_all(self, rows: Sequence[int], nodes: Sequence[NodeView | None]) -> list[Key]:
+        """The same for many rows, none of them twice."""
+        return [self.update(row, node) for row, node in zip(rows, nodes, strict=True)]
+
     @abstractmethod
     def status(self, key: Key) -> Status | None:
         """What the filter says of nodes of this key now: None when they pass."""

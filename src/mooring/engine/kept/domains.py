@@ -47,6 +47,16 @@ class Domains:
                 raise answers.raised(plugin.name, "domain", error) from error
         return tuple(keys)
 
+    def update_all(self, rows: Sequence[int], nodes: Sequence[NodeView | None]) -> list[Raws]:
+        """Takes many rows in; returns their keys."""
+        keys: list[list[Key]] = []
+        for plugin, state in zip(self._plugins, self._states, strict=True):
+            try:
+                keys.append(state.update_all(rows, nodes))
+            except Exception as error:
+                raise answers.raised(plugin.name, "domain", error) from error
+        return list(zip(*keys, strict=True))
+
     def rate(self, raws: Sequence[Raws], sizes: Sequence[int]) -> list[int | None]:
         """What the plugins add to each group of rows; None where one of them rejects it."""
         passing = [index for index in range(len(raws)) if self._passes(raws[index])]

@@ -117,7 +117,10 @@ class KeptEvaluation:
         raws = [s.many(cycle, self._shown(s, pod), columns, ok, nodes).tolist() for s, _ in forms.raw]
         more: list[Raws] = list(zip(*raws, strict=True)) if raws else [()] * len(numbers)
         if self.domains:
-            more = [raw + self._keys(row) for row, raw in zip(numbers, more, strict=True)]
+            alive, view = nodes.alive, self._view.view
+            shown = [view(row) if alive[row] else None for row in numbers]
+            keys = self.domains.update_all(numbers, shown)
+            more = [raw + key for raw, key in zip(more, keys, strict=True)]
         put, remove = self.buckets.put, self.buckets.remove
         for row, feasible, score, raw in zip(numbers, ok.tolist(), base.tolist(), more, strict=True):
             if feasible:

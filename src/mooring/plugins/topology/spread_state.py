@@ -65,6 +65,20 @@ class SpreadState(DomainState):
                 soft.append(sums.update(row, node))
         return hard, tuple(soft)
 
+    def update_all(self, rows: Sequence[int], nodes: Sequence[NodeView | None]) -> list[Key]:
+        hard = [sums.update_all(rows, nodes) for sums in self._hard_sums]
+        soft: list[list[object]] = []
+        for constraint, sums, counts in zip(self._soft, self._soft_sums, self._soft_counts, strict=True):
+            if constraint.key == HOSTNAME:
+                named = [node is not None and HOSTNAME in node.labels for node in nodes]
+                soft.append([counts.on(r) if has else MISSING for r, has in zip(rows, named, strict=True)])
+            else:
+                soft.append(sums.update_all(rows, nodes))
+        nothing: list[tuple[object, ...]] = [()] * len(rows)
+        hard_tokens = list(zip(*hard, strict=True)) if hard else nothing
+        soft_tokens = list(zip(*soft, strict=True)) if soft else nothing
+        return list(zip(hard_tokens, soft_tokens, strict=True))
+
     def status(self, key: Key) -> Status | None:
         tokens: tuple[object, ...] = key[0]  # type: ignore[index]
         for constraint, sums, adds, token in zip(

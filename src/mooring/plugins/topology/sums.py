@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
 from mooring.cluster.view import NodeView
@@ -49,6 +50,27 @@ class DomainSums:
             return value
         # Not the domain's sum: another row may still be in the domain, whose leaving is yet to be taken in.
         return 0 if new is None else new[1]
+
+    def update_all(self, rows: Sequence[int], nodes: Sequence[NodeView | None]) -> list[object]:
+        """Takes many rows in; returns their tokens. All that there are, the first time, in one go."""
+        if self._rows:
+            return [self.update(row, node) for row, node in zip(rows, nodes, strict=True)]
+        taken, members, sums = self._rows, self._nodes, self._sums
+        tokens: list[object] = []
+        for row, node in zip(rows, nodes, strict=True):
+            value, counts = self._look(row, node)
+            if value is None:
+                tokens.append(MISSING)
+                continue
+            amount = 0
+            if counts:
+                amount = self._amount(row)
+                taken[row] = (value, amount)
+                members[value] = members.get(value, 0) + 1
+                sums[value] = sums.get(value, 0) + amount
+            tokens.append(amount if self._unique else value)
+        self._domains_with = dict(Counter(sums.values()))
+        return tokens
 
     def _look(self, row: int, node: NodeView | None) -> tuple[str | None, bool]:
         """The domain of a row, and whether it counts: the same as long as the node's object is the same."""
