@@ -33,7 +33,7 @@ test: $(READY) ## every test that needs no extra toolchain
 
 e2e: $(READY) ## tests against a real control plane, built from Go modules (needs Go 1.26) and kept in a cache
 	$(BIN)/python tests/e2e/binaries.py
-	$(BIN)/python -m pytest tests/e2e
+	$(BIN)/python -m pytest tests/e2e tests/deploy
 
 cluster: $(READY) ## a real control plane with NODES nodes and Mooring, until Ctrl-C (needs Go 1.26)
 	$(BIN)/python tests/e2e/serve.py --nodes $(NODES)

@@ -45,13 +45,13 @@ def only(kind: str, objects: Iterable[Object]) -> Object:
     return found
 
 
-def helm() -> Path | None:
-    """The helm command: named by HELM, on the path, or among the tools the end-to-end tests build."""
-    if given := os.environ.get("HELM") or shutil.which("helm"):
+def tool(name: str) -> Path | None:
+    """helm or kubectl: named by HELM or KUBECTL, on the path, or among the tools `make e2e` builds."""
+    if given := os.environ.get(name.upper()) or shutil.which(name):
         return Path(given)
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     cache = Path(os.environ.get("MOORING_E2E_CACHE") or home / "mooring" / "e2e")
-    return next((file for file in sorted(cache.glob("*/helm")) if file.is_file()), None)
+    return next((file for file in sorted(cache.glob(f"*/{name}")) if file.is_file()), None)
 
 
 def run_helm(command: Path, *words: str) -> subprocess.CompletedProcess[str]:

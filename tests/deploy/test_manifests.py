@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -12,10 +11,23 @@ from typing import Any
 import pytest
 import yaml
 
-from deploy.objects import CHART, MANIFESTS, NAMESPACE, ROOT, STATIC_POD, Object, manifests, named, only, read
+from deploy.objects import (
+    CHART,
+    MANIFESTS,
+    NAMESPACE,
+    ROOT,
+    STATIC_POD,
+    Object,
+    manifests,
+    named,
+    only,
+    read,
+    tool,
+)
 from mooring.app.making import make_engine, read_config
 from mooring.plugins.catalogue import make_registry
 
+KUBECTL = tool("kubectl")
 LABELS = {"app.kubernetes.io/name": "mooring", "app.kubernetes.io/instance": "mooring"}
 POD_SPEC: Object = only("Deployment", manifests())["spec"]["template"]["spec"]
 STATIC_SPEC: Object = read(STATIC_POD)[0]["spec"]
@@ -49,9 +61,11 @@ def test_kustomization_names_every_file() -> None:
     assert listed == [file.name for file in sorted(MANIFESTS.glob("*.yaml"))]
 
 
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs kubectl")
+@pytest.mark.skipif(KUBECTL is None, reason="needs kubectl; `make e2e` builds it")
 def test_kustomize_builds_the_same_objects() -> None:
-    built = subprocess.run(["kubectl", "kustomize", MANIFESTS], capture_output=True, check=True, timeout=60)
+    built = subprocess.run(
+        [str(KUBECTL), "kustomize", MANIFESTS], capture_output=True, check=True, timeout=60
+    )
     assert named(yaml.safe_load_all(built.stdout)) == named(manifests())
 
 

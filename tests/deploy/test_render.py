@@ -14,7 +14,6 @@ from deploy.objects import (
     NAMESPACE,
     ROOT,
     Object,
-    helm,
     manifests,
     named,
     only,
@@ -22,11 +21,12 @@ from deploy.objects import (
     read,
     rendered,
     run_helm,
+    tool,
 )
 from mooring.app.making import make_engine, read_config
 from mooring.plugins.catalogue import make_registry
 
-HELM = helm()
+HELM = tool("helm")
 pytestmark = pytest.mark.skipif(HELM is None, reason="needs helm: set HELM, or build it for the e2e tests")
 
 

@@ -51,6 +51,29 @@ def cluster(control_plane: ControlPlane) -> Iterator[Cluster]:
     share.clean()
 
 
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A module's own: what is installed there has the names that other tests' Moorings have as well."""
+    with ControlPlane(tmp_path_factory.mktemp("deployed")) as made:
+        yield made
+
+
+@pytest.fixture
+def share(plane: ControlPlane) -> Iterator[Cluster]:
+    """An empty cluster, with nodes. Who has pods on them asks for it first: nodes go last."""
+    made = Cluster(plane)
+    made.add_nodes(3)
+    yield made
+    made.clean()
+
+
+@pytest.fixture
+def started() -> Iterator[ExitStack]:
+    """Ends what is entered into it."""
+    with ExitStack() as stack:
+        yield stack
+
+
 @pytest.fixture
 def start_kube_scheduler(control_plane: ControlPlane) -> Iterator[StartScheduler]:
     yield from starting(partial(kube_scheduler, control_plane))

@@ -23,29 +23,6 @@ DEPLOYMENT = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/mooring"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 
 
-@pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Its own, because what is installed here has the names that other tests' Moorings have as well."""
-    with ControlPlane(tmp_path_factory.mktemp("deployed")) as made:
-        yield made
-
-
-@pytest.fixture
-def share(plane: ControlPlane) -> Iterator[Cluster]:
-    """An empty cluster, with nodes. Who has pods on them asks for it first: nodes go last."""
-    made = Cluster(plane)
-    made.add_nodes(3)
-    yield made
-    made.clean()
-
-
-@pytest.fixture
-def started() -> Iterator[ExitStack]:
-    """Ends what is entered into it."""
-    with ExitStack() as stack:
-        yield stack
-
-
 @pytest.fixture
 def helm(plane: ControlPlane) -> Iterator[Helm]:
     """The chart is taken away afterwards."""

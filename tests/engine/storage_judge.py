@@ -6,17 +6,14 @@ message, the victims, the nominations, and the volumes a pod takes with it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from engine.stage import BUILT_IN, Stage
 from engine.storage_server import Binding, Server
 from engine.storage_things import PV, PVC, Kind
+from engine.twice import place_twice
 from mooring.engine.decisions import Bind, Decision, Evict, Nominate, Wait
 from mooring.engine.events import ObjectChanged, ObjectDeleted
-from mooring.engine.fit_error import FitError
-from mooring.engine.placing import Choice as Place
 from mooring.engine.queued import Where
 from mooring.model.objects import Node, Object, Pod
 from mooring.plugins.preemption import DefaultPreemption
@@ -45,10 +42,7 @@ class JudgedWorld:
         self.kinds = kinds
         self.stage = Stage(*MORE, base=BUILT_IN, keep_scores=True)
         self.engine = self.stage.engine
-        placer = self.engine.placer
-        placer.kept.worth = lambda pod_class, cycle: pod_class.keeps and pod_class.shared
-        self._place = placer.place
-        placer.place = self._place_twice
+        place_twice(self.engine)
         self.server = Server(self._tell, self._pod_of)
         self.engine.attach(self.server)
         self.nodes: dict[str, Node] = {}
@@ -60,21 +54,6 @@ class JudgedWorld:
         self.leaving: dict[str, str] = {}  # pods on their way out, and the key of the pod they make room for
         self.made = 0
         self.seen = {"bind": 0, "wait": 0, "preempt": 0, "volumes": 0, "give way": 0}
-
-    def _place_twice(self, pod_class: Any, cycle: Any, wanted: Pod, *more: Any) -> Place | FitError:
-        """Afresh first, then by what is kept, with the same luck; both must say the same."""
-        placer, rng = self.engine.placer, self.engine._rng
-        luck, placer.keep_evaluations = rng.getstate(), False
-        fresh = self._place(pod_class, cycle.clone(), wanted, *more)
-        placer.keep_evaluations = True
-        rng.setstate(luck)
-        kept = self._place(pod_class, cycle, wanted, *more)
-        assert type(fresh) is type(kept)
-        if isinstance(fresh, FitError):
-            assert fresh.message() == kept.message()  # type: ignore[union-attr]
-        else:
-            assert fresh.totals == kept.totals  # type: ignore[union-attr]
-        return kept
 
     def _tell(self, found: Object, gone: bool) -> None:
         self.engine.handle((ObjectDeleted if gone else ObjectChanged)(found), self.stage.now)

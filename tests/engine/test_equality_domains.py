@@ -15,10 +15,9 @@ import pytest
 
 from engine.domain_world import DB, KEYS, NAMES, SPACES, THEMES, WEB, make_node
 from engine.stage import BUILT_IN, Stage
+from engine.twice import place_twice
 from mooring.engine.decisions import Bind, Decision, Wait
 from mooring.engine.events import ObjectChanged, ObjectDeleted
-from mooring.engine.fit_error import FitError
-from mooring.engine.placing import Choice
 from mooring.model.objects import Node, Object, ObjectMeta, Pod, PodStatus
 from mooring.plugins.topology.interpod import InterPodAffinity
 from mooring.plugins.topology.spread import PodTopologySpread
@@ -59,10 +58,7 @@ class World:
         self.kinds, self.tidy = kinds, tidy
         self.stage = Stage(PodTopologySpread, InterPodAffinity, base=BUILT_IN, keep_scores=True)
         self.engine = self.stage.engine
-        placer = self.engine.placer
-        placer.kept.worth = lambda pod_class, cycle: pod_class.keeps and pod_class.shared
-        self._place = placer.place
-        placer.place = self._place_twice
+        place_twice(self.engine)
         self.nodes: dict[str, Node] = {}
         self.placed: dict[str, tuple[Pod, str]] = {}
         self.waiting: dict[str, Pod] = {}
@@ -70,21 +66,6 @@ class World:
         self.objects: dict[tuple[str, str], Object] = {}
         self.binding: list[Bind] = []
         self.made = 0
-
-    def _place_twice(self, pod_class: Any, cycle: Any, wanted: Pod, *more: Any) -> Choice | FitError:
-        """Afresh first, then by what is kept, with the same luck; both must say the same."""
-        placer, rng = self.engine.placer, self.engine._rng
-        luck, placer.keep_evaluations = rng.getstate(), False
-        fresh = self._place(pod_class, cycle.clone(), wanted, *more)
-        placer.keep_evaluations = True
-        rng.setstate(luck)
-        kept = self._place(pod_class, cycle, wanted, *more)
-        assert type(fresh) is type(kept)
-        if isinstance(fresh, FitError):
-            assert fresh.message() == kept.message()  # type: ignore[union-attr]
-        else:
-            assert fresh.totals == kept.totals  # type: ignore[union-attr]
-        return kept
 
     # pods
 

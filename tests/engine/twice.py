@@ -1,0 +1,30 @@
+"""Has every pod placed twice, afresh and by what is kept: both must say the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mooring.engine.engine import Engine
+from mooring.engine.fit_error import FitError
+from mooring.model.objects import Pod
+
+
+def place_twice(engine: Engine) -> None:
+    """From now on, with the same luck for both; evaluations are kept from the first pod of a class."""
+    placer, rng, place = engine.placer, engine._rng, engine.placer.place
+
+    def twice(pod_class: Any, cycle: Any, wanted: Pod, *more: Any) -> Any:
+        luck, placer.keep_evaluations = rng.getstate(), False
+        fresh = place(pod_class, cycle.clone(), wanted, *more)
+        placer.keep_evaluations = True
+        rng.setstate(luck)
+        kept = place(pod_class, cycle, wanted, *more)
+        assert type(fresh) is type(kept)
+        if isinstance(fresh, FitError):
+            assert fresh.message() == kept.message()
+        else:
+            assert fresh.totals == kept.totals
+        return kept
+
+    placer.kept.worth = lambda pod_class, cycle: pod_class.keeps and pod_class.shared
+    placer.place = twice
