@@ -11,7 +11,7 @@ import pytest
 from kube.doing import Doing, a_pod, bound, wait_for
 from kube.played_server import LOST, UNHEARD, UNSENT, refusal
 from kube.virtual_time import in_virtual_time
-from mooring.engine.decisions import Nominate, Patch
+from mooring.engine.decisions import Nominate
 from mooring.model.objects import Pod, PodCondition, PodStatus
 
 STATUS = "/api/v1/namespaces/default/pods/web/status"
@@ -254,33 +254,6 @@ def test_trying_again_ends_when_something_newer_comes() -> None:
         await doing.do(doing.bind(web))
         assert bound(doing.told) == ["web"]
         assert [method for method, *_ in doing.server.writes()] == ["PATCH", "POST"]
-
-    in_virtual_time(run())
-
-
-def test_patches_of_any_kind() -> None:
-    async def run() -> None:
-        doing = Doing()
-        volume = "/api/v1/persistentvolumes/v"
-        doing.server.others[volume] = {"metadata": {"name": "v"}}
-        doing.server.holds(a_pod("web"))
-        both = {"metadata": {"labels": {"a": "b"}}, "status": {"phase": "Failed"}}
-        await doing.do(
-            Patch("PersistentVolume", "v", both),
-            Patch("Pod", "default/web", {"metadata": {"labels": {"a": "b"}}}),
-            Patch("Pod", "default/gone", {"metadata": {}}),
-            Patch("Teapot", "t", {}),
-        )
-        assert sorted(path for _, path, _ in doing.server.writes()) == [
-            "/api/v1/namespaces/default/pods/gone",
-            "/api/v1/namespaces/default/pods/web",
-            volume,
-            volume + "/status",
-        ]
-        assert doing.server.others[volume] == {
-            "metadata": {"name": "v", "labels": {"a": "b"}},
-            "status": {"phase": "Failed"},
-        }
 
     in_virtual_time(run())
 

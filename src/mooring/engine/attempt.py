@@ -37,9 +37,10 @@ class Attempt:
         "refused",
         "session",
         "settled",
+        "together",
     )
 
-    def __init__(self, queued: QueuedPod, profile: Profile, cycle: Cycle) -> None:
+    def __init__(self, queued: QueuedPod, profile: Profile, cycle: Cycle, *, together: bool = False) -> None:
         self.queued = queued
         self.profile = profile
         self.cycle = cycle
@@ -48,4 +49,5 @@ class Attempt:
         self.session: Session | None = None
         self.decisions: list[Decision] = []
         self.refused: dict[str, Status] = {}  # nodes that extenders reject with a reason
+        self.together = together  # with others: alone it looks for no way out
         self.settled: Settled | None = None  # an offer that extenders have answered

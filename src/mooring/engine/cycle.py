@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mooring.cluster.statement import Statement
 from mooring.engine.attempt import Attempt
 from mooring.engine.classes import PodClass
 from mooring.engine.decisions import SCHEDULER_ERROR, UNSCHEDULABLE, Bind, Decision, Nominate, Wait
@@ -23,7 +24,7 @@ from mooring.engine.placing import Choice, Narrowed
 from mooring.engine.pre_filtering import PreFilter, pre_filter, same_pod, transform
 from mooring.engine.queued import QueuedPod
 from mooring.engine.story import NARROWED, Note
-from mooring.engine.waiting import LONGEST_WAIT_S, PermitWait, Reserved
+from mooring.engine.waiting import LONGEST_WAIT_S, Held, PermitWait, Reserved
 from mooring.errors import PluginFailed
 from mooring.framework import answers
 from mooring.framework.answers import PostFilterResult
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 RESERVE_CODES = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 Step = Callable[[Attempt], None]
 PERMIT_CODES = RESERVE_CODES | {Code.WAIT}
+NO_WAITS: dict[str, float] = {}
 PRE_FLIGHT_CODES = frozenset({Code.SKIP})
 
 
@@ -68,6 +70,9 @@ class SchedulingCycle:
         self._engine = engine
         self._pre_filter = pre_filter
 
+    def begin(self, queued: QueuedPod) -> None:
+        """An attempt at a pod begins."""
+
     def run(self, queued: QueuedPod, now: float) -> list[Decision]:
         """One attempt, with everything it decides."""
         return self.go_on(queued, now, self._search)
@@ -77,7 +82,7 @@ class SchedulingCycle:
         profile = self._engine.profiles[queued.pod.spec.scheduler_name]
         attempt = Attempt(queued, profile, Cycle(profile.name, now))
         try:
-            self._take_step(attempt, step)
+            self.take_step(attempt, step)
         except Parked:
             pass
         except Unfit as unfit:
@@ -88,7 +93,7 @@ class SchedulingCycle:
             attempt.decisions.append(self.fail(queued, now, str(failure), None, "", blamed=failure.plugin))
         return attempt.decisions
 
-    def _take_step(self, attempt: Attempt, step: Step) -> None:
+    def take_step(self, attempt: Attempt, step: Step) -> None:
         engine, profile = self._engine, attempt.profile
         if not engine.cluster.nodes.rows:
             raise NoNodes
@@ -108,7 +113,7 @@ class SchedulingCycle:
     def _transform(self, attempt: Attempt) -> None:
         changed = transform(attempt.profile, attempt.cycle, attempt.pod)
         if isinstance(changed, Status):
-            self.not_placed(attempt, self._rejected(changed))
+            self.not_placed(attempt, self.rejected(changed))
         else:
             attempt.pod = changed
 
@@ -132,7 +137,7 @@ class SchedulingCycle:
         attempt.pod_class = pod_class = engine.classes[attempt.profile.name].of(pod)
         before = self._pre_filter(pod_class, cycle, pod)
         if before.rejection is not None:
-            why = self._rejected(before.rejection)
+            why = self.rejected(before.rejection)
             if before.plugins:
                 why = msgspec.structs.replace(why, plugins=why.plugins | frozenset(before.plugins))
             self.not_placed(attempt, why)
@@ -142,12 +147,14 @@ class SchedulingCycle:
             self._pre_predicate(attempt, attempt.session)
         return before.narrowed
 
-    def _rejected(self, status: Status) -> FitError:
+    def rejected(self, status: Status) -> FitError:
         return rejected_before(self._engine.cluster.nodes, status)
 
     def not_placed(self, attempt: Attempt, why: FitError) -> None:
         """Asks the post-filters for a way out, and ends the cycle."""
         cycle, pod, profile = attempt.cycle, attempt.pod, attempt.profile
+        if attempt.together:
+            raise Unfit(why)  # a way out is looked for once all of them are tried
         hooks = list(profile.at("post_filter"))
         nominated: str | None = None if hooks else ""
         reasons: list[str] = []
@@ -172,7 +179,7 @@ class SchedulingCycle:
         for name, method, _ in profile.at("after_post_filter"):
             answers.call(name, "after_post_filter", method, cycle, pod, why.statuses, status)
         unfit = Unfit(why, ", ".join(reasons), nominated)
-        self._note(attempt, "", unfit.message)
+        self.note(attempt, "", unfit.message)
         raise unfit
 
     def _way_out(
@@ -195,19 +202,25 @@ class SchedulingCycle:
     # taking the place
 
     def take(self, attempt: Attempt, choice: Choice) -> None:
+        statement = self._engine.cluster.statement()
+        held = self.hold(attempt, choice, statement)
+        statement.commit()
+        self.let_go(attempt, held)
+
+    def hold(self, attempt: Attempt, choice: Choice, statement: Statement) -> Held:
+        """Takes the place, reserves and asks for the permit. What is refused is undone."""
         engine, profile, cycle = self._engine, attempt.profile, attempt.cycle
         pod_class = attempt.pod_class
         assert pod_class is not None
         node_name = engine.cluster.nodes.object_at(choice.row).metadata.name
         if profile.shapes_pods:
             self._shape(attempt, node_name)
-        self._note(attempt, node_name, "")
+        self.note(attempt, node_name, "")
         if choice.totals is not None:
             engine.scores[attempt.queued.pod.key] = choice.totals
         pod = attempt.pod
-        statement = engine.cluster.statement()
+        mark = statement.checkpoint()
         statement.take(pod, node_name)
-        statement.commit()
         engine.nominator.remove(pod.metadata.uid)
         reserved = Reserved(attempt.queued, cycle, profile, pod, node_name)
         try:
@@ -215,20 +228,31 @@ class SchedulingCycle:
                 self._reserve(attempt, pod_class, node_name)
             waits = self._permit(attempt, pod_class, node_name) if pod_class.permits else None
             takes_long = self._pre_flight(attempt, pod_class, node_name) if pod_class.pre_flights else False
-            if not waits:
-                if takes_long:
-                    self._expect(attempt, node_name)
-                attempt.decisions.append(self.bind(reserved))
         except (Unfit, PluginFailed):
-            self.give_back(reserved)
+            self.unreserve(reserved)
+            statement.roll_back(mark)
             raise
+        return Held(reserved, waits or NO_WAITS, takes_long)
+
+    def let_go(self, attempt: Attempt, held: Held, patch: dict[str, Any] | None = None) -> None:
+        """Has a pod that holds its place bound, or wait at permit. `patch` is what is written with it, if
+        that is known already."""
+        engine, cycle, reserved = self._engine, attempt.cycle, held.reserved
+        if not held.waits:
+            if held.takes_long:
+                self._expect(attempt, reserved.node_name)
+            try:
+                attempt.decisions.append(self.bind(reserved, patch))
+            except PluginFailed:
+                self.give_back(reserved)
+                raise
         if cycle.pods_to_activate:
             engine.queue.activate(cycle.pods_to_activate, cycle.now)
             cycle.pods_to_activate = []
-        if waits:
-            self._wait_at_permit(reserved, waits)
-            if pod.metadata.uid in engine.waiting:
-                self._expect(attempt, node_name)
+        if held.waits:
+            self._wait_at_permit(reserved, held.waits)
+            if reserved.pod.metadata.uid in engine.waiting:
+                self._expect(attempt, reserved.node_name)
 
     def _shape(self, attempt: Attempt, node_name: str) -> None:
         """The chosen node's fine-grained allocation, and the pod resized for it."""
@@ -290,10 +314,11 @@ class SchedulingCycle:
         wait = self._engine.waiting[uid] = PermitWait(reserved, until, self._engine.settle)
         wait.expire(now)
 
-    def bind(self, reserved: Reserved) -> Bind:
+    def bind(self, reserved: Reserved, patch: dict[str, Any] | None = None) -> Bind:
         """The pod's place is final as far as we are concerned: have it bound."""
         engine, pod = self._engine, reserved.pod
-        patch = merge_patches(reserved.profile, reserved.cycle, pod, reserved.node_name)
+        if patch is None:
+            patch = merge_patches(reserved.profile, reserved.cycle, pod, reserved.node_name)
         engine.queue.bound(pod.metadata.uid)
         engine.binding[pod.metadata.uid] = reserved
         bind = Bind(reserved.queued.pod, reserved.node_name, reserved.profile, reserved.cycle, patch)
@@ -339,7 +364,7 @@ class SchedulingCycle:
         plugins = (blamed,) if blamed else tuple(sorted(queued.rejectors))
         return Wait(queued.pod, reason, message, plugins, nominated)
 
-    def _note(self, attempt: Attempt, node_name: str, message: str) -> None:
+    def note(self, attempt: Attempt, node_name: str, message: str) -> None:
         if attempt.pod_class is not None:
             attempt.cycle.forget(DOMAINS)  # it knows every node, and notes are kept for long
             position = self._engine.cluster.history.position
@@ -368,4 +393,4 @@ class SchedulingCycle:
         answer = answers.call("session", "pre_filter", session.hooks.ask, "pre_predicate", job.tasks[0], job)
         if answer is not None:
             status = answer if isinstance(answer, Status) else unschedulable("rejected by a session")
-            self.not_placed(attempt, self._rejected(status if status.plugin else status.by("session")))
+            self.not_placed(attempt, self.rejected(status if status.plugin else status.by("session")))

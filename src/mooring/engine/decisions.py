@@ -9,6 +9,7 @@ import msgspec
 from mooring.extender.wire import Body
 from mooring.framework.cycle import Cycle
 from mooring.framework.profile import Profile
+from mooring.framework.writes import Write
 from mooring.model.objects import Pod
 
 
@@ -50,10 +51,11 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Evict(msgspec.Struct, frozen=True):
-    """Delete the pod to make room; `message` goes into its DisruptionTarget condition.
+    """Delete the pod; reason and message go into its DisruptionTarget condition.
 
-    A pod that is still being bound is spared if the bind itself was not sent: it is called off instead, and
-    answered by BindFailed. `in_memory`: the pod only waited at permit and has lost its place, so that nothing
+    `by` is the key of the pod it makes room for, "" when it goes for a reason of its own: then they are in the
+    Event as well. A pod that is still being bound is spared if the bind itself was not sent: it is called off
+    instead, and answered by BindFailed. `in_memory`: the pod only waited at permit and has lost its place, so that nothing
     is left to do but to record it. Answered by the pod's own events, or by EvictFailed.
     """
 
@@ -73,14 +75,6 @@ class Nominate(msgspec.Struct, frozen=True):
     node: str
 
 
-class Patch(msgspec.Struct, frozen=True):
-    """Merge a patch into an object."""
-
-    kind: str
-    key: str
-    patch: dict[str, Any]
-
-
-Decision = Bind | Consult | Wait | Evict | Nominate | Patch
+Decision = Bind | Consult | Wait | Evict | Nominate | Write
 
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"

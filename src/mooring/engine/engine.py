@@ -22,6 +22,7 @@ from mooring.engine.events import Consulted, Event
 from mooring.engine.extenders import Extenders
 from mooring.engine.fit_error import FitError, one_node
 from mooring.engine.full import FullEvaluation
+from mooring.engine.gangs.cycle import GroupCycle
 from mooring.engine.handle import EngineHandle
 from mooring.engine.metered import Outcomes, parts_for
 from mooring.engine.nominator import Nominator
@@ -76,6 +77,7 @@ class Engine:
         first = next(iter(self.profiles.values()))
         hints = parts.hints(self.profiles.values(), extenders=bool(extenders))
         self.queue = parts.queue(Order(first.queue_sort), self._pre_enqueue, hints, backoff)
+        self.queue.order_of = self._order_of if any(p.at("order_of") for p in self.profiles.values()) else None
         plugins = (plugin for profile in self.profiles.values() for plugin in profile.plugins.values())
         self._looking_ahead = list({type(p): p for p in plugins if isinstance(p, LooksAhead)}.values())
         self.stories = Stories(self.cluster, FullEvaluation(self.cluster, self.view))
@@ -86,6 +88,8 @@ class Engine:
         self.now = 0.0
         self._decided: list[Decision] = []
         self.cycle = parts.cycle(self)
+        grouped = any(profile.at("group") for profile in self.profiles.values())
+        self._groups = GroupCycle(self) if grouped else None
         self._ingest = parts.ingest(self)
         self._next_pod = next((p for profile in self.profiles.values() for p in profile.at("next_pod")), None)
 
@@ -106,7 +110,9 @@ class Engine:
         if queued.pod.terminating or queued.pod.metadata.uid in self.cluster.pods.by_uid:
             self.queue.delete(queued.pod.metadata.uid)
             return self._flush()
-        decisions = self.cycle.run(queued, now)
+        decisions = self._groups.run(queued, now) if self._groups is not None else None
+        if decisions is None:
+            decisions = self.cycle.run(queued, now)
         return decisions + self._flush() if self._decided else decisions
 
     def wake_at(self) -> float | None:
@@ -188,6 +194,10 @@ class Engine:
         for plugin in self._looking_ahead:
             plugin.arrived(placed)
 
+    def decide(self, decision: Decision) -> None:
+        """Adds to what is decided by what is going on."""
+        self._decided.append(decision)
+
     def activate(self, pods: Iterable[Pod]) -> None:
         self.queue.activate(pods, self.now)
 
@@ -246,6 +256,18 @@ class Engine:
         return make_profile(
             plan, registry, lambda cls: EngineHandle(self, name, cls.scope, gates, rng), self.meter
         )
+
+    def _order_of(self, pod: Pod) -> tuple[float, str] | None:
+        """The moment and the name a pod is sorted by when it is not for itself that it waits."""
+        for name, method, _ in self.profiles[pod.spec.scheduler_name].at("order_of"):
+            try:
+                order: tuple[float, str] | None = method(pod)
+            except Exception as error:
+                answers.raised(name, "order_of", error)  # logged; it is sorted by itself
+                return None
+            if order is not None:
+                return order
+        return None
 
     def _pre_enqueue(self, pod: Pod) -> Status | None:
         for name, method, _ in self.profiles[pod.spec.scheduler_name].at("pre_enqueue"):

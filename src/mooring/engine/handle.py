@@ -11,6 +11,7 @@ from mooring.cluster.images import Images
 from mooring.cluster.labelsets import LabelTest
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.config.feature_gates import FeatureGates
+from mooring.engine.decisions import UNSCHEDULABLE, Evict, Wait
 from mooring.engine.objects import ObjectsOfKind
 from mooring.engine.trial import NodeTrial, demand_of
 from mooring.framework import answers
@@ -19,6 +20,7 @@ from mooring.framework.handle import Handle, WaitingPod, looks_too_far
 from mooring.framework.scope import Scope
 from mooring.framework.status import Status
 from mooring.framework.trial import Demand, Trial
+from mooring.framework.writes import Write
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:
@@ -63,6 +65,25 @@ class EngineHandle(Handle):
 
     def activate(self, pods: Iterable[Pod]) -> None:
         self._engine.activate(pods)
+
+    @property
+    def now(self) -> float:
+        return self._engine.now
+
+    def write(self, write: Write) -> None:
+        self._engine.decide(write)
+
+    def report(self, pod: Pod, message: str) -> None:
+        self._engine.decide(Wait(pod, UNSCHEDULABLE, message))
+
+    def evict(self, pod: Pod, reason: str, message: str) -> None:
+        placed = self._engine.cluster.pods.by_uid.get(pod.metadata.uid)
+        if placed is not None:
+            self._engine.decide(Evict(placed.pod, "", reason, message, node=placed.node))
+
+    def judged_outside(self, pod: Pod) -> bool:
+        extenders = self._engine.extenders
+        return extenders is not None and extenders.judge(pod)
 
     def lister(self, kind: str) -> ObjectsOfKind:
         return self._engine.objects.of(kind)

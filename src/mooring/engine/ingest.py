@@ -24,7 +24,9 @@ from mooring.engine.events import (
     PodDeleted,
     Tick,
 )
+from mooring.framework import answers
 from mooring.framework.events import ASSIGNED_POD, NODE, Action
+from mooring.framework.profile import Hook
 from mooring.model.objects import Node, Object, Pod
 
 if TYPE_CHECKING:
@@ -40,11 +42,15 @@ class Ingest:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.pending: dict[str, Pod] = {}  # pods of our profiles that the API server shows unbound
+        profiles = engine.profiles.values()
+        self._told_seen = [hook for profile in profiles for hook in profile.at("pod_seen")]
+        self._told_gone = [hook for profile in profiles for hook in profile.at("pod_gone")]
+        self._told_objects = [hook for profile in profiles for hook in profile.at("object_seen")]
 
         self._takers: dict[type[Any], Taker] = {
             PodAdded: lambda event, now: self._pod(event.pod, now),
             PodChanged: lambda event, now: self._pod(event.pod, now),
-            PodDeleted: lambda event, now: self._pod_gone(event.pod, now),
+            PodDeleted: lambda event, now: self._pod_deleted(event.pod, now),
             NodeAdded: lambda event, now: self._node(event.node, now),
             NodeChanged: lambda event, now: self._node(event.node, now),
             NodeDeleted: lambda event, now: self._node_gone(event.node, now),
@@ -69,7 +75,21 @@ class Ingest:
 
     # pods
 
+    def _pod_deleted(self, pod: Pod, now: float) -> None:
+        self._pod_gone(pod, now)
+        for hook in self._told_gone:
+            self._tell(hook, pod)
+
+    def _tell(self, hook: Hook, *about: Any) -> None:
+        """A plugin that follows what the API server says is told. Whatever it does wrong is logged."""
+        try:
+            hook.method(*about)
+        except Exception as error:
+            answers.raised(hook.name, "following", error)
+
     def _pod(self, pod: Pod, now: float) -> None:
+        for hook in self._told_seen:
+            self._tell(hook, pod)
         if pod.status.phase in FINISHED:
             self._pod_gone(pod, now)
         elif pod.spec.node_name:
@@ -181,13 +201,17 @@ class Ingest:
                 statement.drop_node(node.name)
 
     def _object(self, found: Object, now: float) -> None:
-        before = self._engine.objects.of(found.kind).put(found)
+        before = self._engine.objects.put(found)
+        for hook in self._told_objects:
+            self._tell(hook, before, found)
         action = Action.UPDATE if before else Action.ADD
         self._engine.queue.move_all(object_event(action, before, found), now)
 
     def _object_gone(self, found: Object, now: float) -> None:
-        before = self._engine.objects.of(found.kind).drop(found)
+        before = self._engine.objects.drop(found)
         if before is not None:
+            for hook in self._told_objects:
+                self._tell(hook, before, None)
             self._engine.queue.move_all(object_event(Action.DELETE, before, None), now)
 
     def _tick(self, now: float) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mooring.cluster.statement import Statement
 from mooring.engine.attempt import Attempt
 from mooring.engine.classes import PodClass
 from mooring.engine.cycle import Parked, SchedulingCycle, Step, Unfit
@@ -34,7 +35,7 @@ from mooring.engine.placing import Choice, Placer
 from mooring.engine.pre_filtering import NOTHING_SAID, PreFiltered, pre_filter
 from mooring.engine.queue import SchedulingQueue
 from mooring.engine.queued import QueuedPod
-from mooring.engine.waiting import PermitWait, Reserved
+from mooring.engine.waiting import Held, PermitWait, Reserved
 from mooring.framework.cycle import Cycle
 from mooring.framework.events import ASSIGNED_POD, NODE, UNSCHEDULABLE_POD
 from mooring.framework.measures import (
@@ -130,12 +131,15 @@ class MeteredCycle(SchedulingCycle):
         self._refused_with: Code | None = None
         self._unsampled = meter.gap()  # cycles until the next in which single plugins are timed
 
-    def run(self, queued: QueuedPod, now: float) -> list[Decision]:
+    def begin(self, queued: QueuedPod) -> None:
         self._unsampled = left = self._unsampled - 1
         if left <= 0:
             self._sample(left)
         self._choosing = queued
         queued.started = self._clock()
+
+    def run(self, queued: QueuedPod, now: float) -> list[Decision]:
+        self.begin(queued)
         return SchedulingCycle.go_on(self, queued, now, self._search)
 
     def _sample(self, left: int) -> None:
@@ -150,10 +154,10 @@ class MeteredCycle(SchedulingCycle):
         self._choosing = queued
         return super().go_on(queued, now, step)
 
-    def take(self, attempt: Attempt, choice: Choice) -> None:
+    def hold(self, attempt: Attempt, choice: Choice, statement: Statement) -> Held:
         self._algorithm(self._clock() - attempt.queued.started)
         self._choosing = None
-        SchedulingCycle.take(self, attempt, choice)
+        return SchedulingCycle.hold(self, attempt, choice, statement)
 
     def fail(
         self,

@@ -33,10 +33,11 @@ class ObjectsOfKind:
 
 
 class Objects:
-    """All other objects, by kind."""
+    """All other objects: by kind, and by `Kind.group` for kinds that several groups have."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, ObjectsOfKind] = {}
+        self._of_group: dict[tuple[str, str], ObjectsOfKind] = {}  # by kind and apiVersion
 
     def kinds(self) -> frozenset[str]:
         """The kinds anybody has asked for."""
@@ -44,3 +45,24 @@ class Objects:
 
     def of(self, kind: str) -> ObjectsOfKind:
         return self._kinds.setdefault(kind, ObjectsOfKind())
+
+    def put(self, found: Object) -> Object | None:
+        """Keeps an object; returns what was there before."""
+        for lister in self._listers(found):
+            before = lister.put(found)
+        return before
+
+    def drop(self, found: Object) -> Object | None:
+        for lister in self._listers(found):
+            before = lister.drop(found)
+        return before
+
+    def _listers(self, found: Object) -> tuple[ObjectsOfKind, ...]:
+        """All that list the object. The last lists nothing but its group's."""
+        own = self._of_group.get((found.kind, found.api_version))
+        if own is None:
+            group = found.api_version.rpartition("/")[0]
+            own = self.of(f"{found.kind}.{group}") if group else self.of(found.kind)
+            self._of_group[found.kind, found.api_version] = own
+        shared = self.of(found.kind)
+        return (own,) if shared is own else (shared, own)

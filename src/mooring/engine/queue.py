@@ -48,6 +48,7 @@ class SchedulingQueue:
         self._held: dict[tuple[str, str], dict[str, QueuedPod]] = {}
         self._next_flush = float(FLUSH_EVERY_S)
         self.in_flight = InFlight()
+        self.order_of: Callable[[Pod], tuple[float, str] | None] | None = None
 
     def __iter__(self) -> Iterator[QueuedPod]:
         return iter(self._pods.values())
@@ -72,6 +73,8 @@ class SchedulingQueue:
     def add(self, pod: Pod, now: float) -> None:
         """A pod that wants a place: ready at once unless a gate holds it."""
         queued = self._pods[pod.metadata.uid] = QueuedPod(pod, now)
+        if self.order_of is not None:
+            queued.group = self.order_of(pod)
         self._enter_active(queued, now)
 
     def pop(self) -> QueuedPod | None:
@@ -81,12 +84,14 @@ class SchedulingQueue:
             return None
         return self._start(queued)
 
-    def take(self, uid: str) -> QueuedPod | None:
-        """A certain pod, out of turn, wherever it waits, unless a gate holds it."""
+    def take(self, uid: str, gated_by: str = "") -> QueuedPod | None:
+        """A certain pod, out of turn, wherever it waits, unless a gate holds it other than that of the plugin
+        that asks for it."""
         queued = self._pods.get(uid)
-        if queued is None or queued.where is Where.IN_FLIGHT or queued.gating_plugin:
+        if queued is None or queued.where is Where.IN_FLIGHT or queued.gating_plugin not in ("", gated_by):
             return None
         self._leave(queued)
+        queued.gating_plugin = queued.gating_message = ""
         return self._start(queued)
 
     def update(self, pod: Pod, events: Iterable[ClusterEvent], now: float) -> None:

@@ -37,6 +37,7 @@ class QueuedPod(msgspec.Struct, eq=False):
     gating_plugin: str = ""
     gating_message: str = ""
     flushed_at: float | None = None
+    group: tuple[float, str] | None = None  # since when it waits with others, and what they are called
     started: float = 0.0  # when it was last taken out to be tried, by the meter's clock
 
     @property

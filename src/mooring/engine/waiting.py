@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from mooring.engine.queued import QueuedPod
 from mooring.framework.cycle import Cycle
@@ -24,6 +25,15 @@ class Reserved:
         self.profile = profile
         self.pod = pod
         self.node_name = node_name
+
+
+class Held(NamedTuple):
+    """A pod that holds its place, and what is left to do: who wants it to wait and how long at most, and
+    whether binding takes long."""
+
+    reserved: Reserved
+    waits: dict[str, float]
+    takes_long: bool
 
 
 Settle = Callable[["PermitWait", Status | None], None]

@@ -17,6 +17,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.scope import Scope
 from mooring.framework.status import Status
 from mooring.framework.trial import Demand, Trial
+from mooring.framework.writes import Write
 from mooring.model.objects import Object, Pod
 
 
@@ -107,6 +108,27 @@ class Handle(ABC):
     @abstractmethod
     def activate(self, pods: Iterable[Pod]) -> None:
         """Has waiting pods tried again now."""
+
+    @property
+    @abstractmethod
+    def now(self) -> float:
+        """The engine's time, in seconds; in a real cluster that of the epoch."""
+
+    @abstractmethod
+    def write(self, write: Write) -> None:
+        """Has an object written. What comes of it shows when the object changes."""
+
+    @abstractmethod
+    def report(self, pod: Pod, message: str) -> None:
+        """Says on a pod that waits why it does: its condition, and an event."""
+
+    @abstractmethod
+    def evict(self, pod: Pod, reason: str, message: str) -> None:
+        """Has a placed pod evicted for a reason of its own, not to make room for another."""
+
+    def judged_outside(self, pod: Pod) -> bool:
+        """Whether extenders have a say about the pod: then it is never tried together with others."""
+        return False
 
     @abstractmethod
     def lister(self, kind: str) -> Lister:

@@ -31,6 +31,15 @@ POINTS: dict[str, Point] = {
         _point("less", "first second", "queueSort"),
         _point("sort_key", "queued", "queueSort"),
         _point("events", ""),
+        # following what the API server says
+        _point("pod_seen", "pod"),
+        _point("pod_gone", "pod"),
+        _point("object_seen", "before after"),
+        # pods tried together
+        _point("order_of", "pod"),
+        _point("group", "pod"),
+        _point("plan_group", "cycle group room", "preFilter"),
+        _point("post_filter_group", "cycle group trial", "postFilter"),
         # scheduling cycle
         _point("pre_filter", "cycle pod", "preFilter"),
         _point("add_pod", "cycle pod added node", "preFilter"),

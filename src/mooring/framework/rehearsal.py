@@ -28,6 +28,7 @@ from mooring.framework.plugin import Plugin
 from mooring.framework.scope import Scope
 from mooring.framework.status import Code, Status
 from mooring.framework.trial import Demand, Trial
+from mooring.framework.writes import Write
 from mooring.model.objects import (
     Container,
     Node,
@@ -89,6 +90,19 @@ class StageHandle(Handle):
         return {}
 
     def activate(self, pods: Iterable[Pod]) -> None:
+        return None
+
+    @property
+    def now(self) -> float:
+        return 0.0
+
+    def write(self, write: Write) -> None:
+        return None
+
+    def report(self, pod: Pod, message: str) -> None:
+        return None
+
+    def evict(self, pod: Pod, reason: str, message: str) -> None:
         return None
 
     def lister(self, kind: str) -> Lister:

@@ -13,11 +13,12 @@ from typing import Any
 
 import msgspec
 
-from mooring.engine.decisions import Bind, Consult, Decision, Evict, Nominate, Patch, Wait
+from mooring.engine.decisions import Bind, Consult, Decision, Evict, Nominate, Wait
 from mooring.engine.events import BindFailed, Bound, Consulted, Event, EvictFailed
 from mooring.errors import ApiError, MooringError
 from mooring.extender.client import ExtenderClient
 from mooring.framework.binding import Binder, run_binding
+from mooring.framework.writes import Write
 from mooring.kube.api import KubeApi
 from mooring.kube.bodies import for_very
 from mooring.kube.client import Client
@@ -27,6 +28,7 @@ from mooring.kube.recorder import Recorder
 from mooring.kube.resources import PODS
 from mooring.kube.slots import BINDING, STATUS, Slots
 from mooring.kube.statuses import Statuses, Wanted, condition_of, is_gone
+from mooring.kube.writes import Writes, line_of, together
 from mooring.model.objects import Pod
 
 log = logging.getLogger("mooring.kube")
@@ -68,6 +70,7 @@ class KubePerformer:
         self.api = KubeApi(client, slots, parked=self._pool.parked)
         self._slots = slots
         self._statuses = Statuses(client, slots, self._pool.superseded)
+        self._writes = Writes(client, slots)
         self._evictions = Evictions(self._pool, self._delete, self._tell, recorder, self.api.sleep)
         self._unsent: dict[str, Wanted] = {}  # statuses to be written, by pod key
         self._preempted: dict[str, Evict] = {}  # by uid: pods whose binding is being cancelled to make room
@@ -81,7 +84,7 @@ class KubePerformer:
             Wait: self._perform_wait,
             Evict: self._perform_evict,
             Nominate: self._perform_nominate,
-            Patch: self._perform_patch,
+            Write: self._perform_write,
         }
 
     @property
@@ -186,7 +189,7 @@ class KubePerformer:
             task = asyncio.current_task()
             assert task is not None
             task.uncancel()
-            self._failed(decision, PREEMPTED)
+            self._failed(decision, _why_called_off(self._preempted[pod.uid]))
             return True
         if pod.uid in self.api.sent:
             self._unknown.append(pod.key)
@@ -277,7 +280,7 @@ class KubePerformer:
                     line.task.cancel()
                 else:
                     line.jobs.remove(job)
-                    self._failed(job.subject, PREEMPTED)
+                    self._failed(job.subject, _why_called_off(decision))
                 return True
         return False
 
@@ -295,15 +298,17 @@ class KubePerformer:
 
     # anything else
 
-    def _perform_patch(self, decision: Patch) -> None:
-        key = decision.key if decision.kind == "Pod" else f"{decision.kind}:{decision.key}"
-        self._pool.submit(key, self._patch, decision)
-
-    async def _patch(self, decision: Patch) -> None:
-        try:
-            await self.api.patch(decision.kind, decision.key, decision.patch)
-        except ApiError as error:
-            log.warning("patching %s %s: %s", decision.kind, decision.key, error)
+    def _perform_write(self, decision: Write) -> None:
+        """What was not sent yet when something newer is to be written goes with it, in one write."""
+        key = line_of(decision)
+        line = self._pool.line(key)
+        last = next(reversed(line.unbegun()), None) if line is not None else None
+        if last is not None and isinstance(last.subject, Write):
+            assert line is not None
+            if (both := together(last.subject, decision)) is not None:
+                line.jobs[-1] = Job(last.work, both)
+                return
+        self._pool.submit(key, self._writes.carry_out, decision, urgent=False)
 
     def _perform_consult(self, decision: Consult) -> None:
         self._asked += 1
@@ -322,3 +327,7 @@ class KubePerformer:
     def _tell(self, event: Event) -> None:
         if not self._halted:
             self._listener(event)
+
+
+def _why_called_off(evict: Evict) -> str:
+    return PREEMPTED if evict.by else evict.message

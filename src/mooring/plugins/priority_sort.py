@@ -18,6 +18,10 @@ class Queued(Protocol):
     def timestamp(self) -> float:
         """When it joined the queue, in seconds."""
 
+    @property
+    def group(self) -> tuple[float, str] | None:
+        """Since when it waits together with others, and what they are called."""
+
 
 class PrioritySort(Plugin):
     name = "PrioritySort"
@@ -26,5 +30,7 @@ class PrioritySort(Plugin):
         """Whether the first is to be tried before the second."""
         return self.sort_key(first) < self.sort_key(second)
 
-    def sort_key(self, queued: Queued) -> tuple[int, float]:
-        return -(queued.pod.spec.priority or 0), queued.timestamp
+    def sort_key(self, queued: Queued) -> tuple[int, float] | tuple[int, float, str]:
+        """Pods that wait together are sorted by when they began to, however often they were tried since."""
+        priority = -(queued.pod.spec.priority or 0)
+        return (priority, queued.timestamp) if queued.group is None else (priority, *queued.group)

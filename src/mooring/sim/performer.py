@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mooring.engine.decisions import Bind, Consult, Decision, Evict, Nominate, Patch, Wait
+from mooring.engine.decisions import Bind, Consult, Decision, Evict, Nominate, Wait
 from mooring.engine.events import BindFailed, Bound, Event
+from mooring.engine.evicted import words_of
 from mooring.errors import ApiError, MooringError
 from mooring.framework.binding import Binder, run_binding
+from mooring.framework.writes import Write
 from mooring.model.objects import Pod, PodCondition
 from mooring.sim.api import WorldApi, run_to_end
 from mooring.sim.history import History
 from mooring.sim.merging import merged
 from mooring.sim.world import World
+from mooring.sim.writing import carry_out
 
 if TYPE_CHECKING:
     from mooring.sim.extending import Extending
-
-IN_MEMORY = " (in kube-scheduler memory)."  # of pods that were not bound yet
 
 
 class Performer:
@@ -55,8 +56,8 @@ class Performer:
                 self.perform_evict(decision)
             case Nominate():
                 self.perform_nominate(decision)
-            case Patch():
-                self.perform_patch(decision)
+            case Write():
+                self.perform_write(decision)
 
     def perform_bind(self, decision: Bind) -> None:
         """Runs the binding cycle: the plugins' pre-bind, one patch, the bind itself, post-bind."""
@@ -94,17 +95,15 @@ class Performer:
         if not self._is_there(pod) or self._world.pods[pod.key].terminating:
             return
         by = self._world.pods.get(decision.by)
-        message = (
-            f"Preempted by pod {by.uid if by else decision.by} on node {decision.node or pod.spec.node_name}"
-        )
+        words = words_of(decision, by.uid if by else decision.by, in_memory=decision.in_memory)
         if decision.in_memory:
-            self._world.record("Normal", "Preempted", "Preempting", pod, message + IN_MEMORY)
+            self._world.record("Normal", words.reason, words.action, pod, words.note)
             return
         why = PodCondition(
             type="DisruptionTarget", status="True", reason=decision.reason, message=decision.message
         )
         self._world.patch_status(pod.key, conditions=(why,))
-        self._world.record("Normal", "Preempted", "Preempting", pod, message)
+        self._world.record("Normal", words.reason, words.action, pod, words.note)
         self._history.evict(pod)
         self._world.delete_pod(pod.key)
 
@@ -112,13 +111,14 @@ class Performer:
         if self._is_there(decision.pod):
             self._world.patch_status(decision.pod.key, nominated=decision.node)
 
-    def perform_patch(self, decision: Patch) -> None:
+    def perform_write(self, decision: Write) -> None:
+        """What is there already, is gone, or is of a kind that is not installed is left as it is."""
         try:
-            self._world.patch(decision.kind, decision.key, decision.patch)
+            carry_out(self._world, decision)
         except ApiError:
             return
-        if decision.kind == "Pod":
-            self._note_patch(decision.key, decision.patch)
+        if decision.kind == "Pod" and decision.verb == "patch":
+            self._note_patch(decision.key, decision.body)
 
     def _binder(self, decision: Bind) -> Binder | None:
         if decision.extender is None or self._extending is None:

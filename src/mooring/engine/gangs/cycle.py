@@ -1,0 +1,273 @@
+"""The scheduling cycle of a group: all of its pods are tried, and either enough get a place or none does.
+
+Every place is taken in one statement, so that each member is tried with the others where they would be.
+Only when a member is let go on by the plugin that has the group are the places kept and pods bound; else
+the statement is rolled back, and nothing is left of the attempt but one message that says what is missing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mooring.engine.attempt import Attempt
+from mooring.engine.cycle import NoNodes, Unfit
+from mooring.engine.decisions import Decision
+from mooring.engine.fit_error import NO_NODES, FitError, rejected_before
+from mooring.engine.gangs.making_room import make_room
+from mooring.engine.gangs.members import Seat, attempt_at
+from mooring.engine.gangs.room import GroupRoom
+from mooring.engine.gangs.trial import EngineGroupTrial
+from mooring.engine.gangs.words import cannot_start, not_let_go
+from mooring.engine.patches import merge_patches
+from mooring.engine.queued import QueuedPod
+from mooring.engine.waiting import Held
+from mooring.errors import PluginFailed
+from mooring.framework import answers
+from mooring.framework.cycle import Cycle
+from mooring.framework.grouping import Group, GroupWayOut, Plan
+from mooring.framework.profile import Hook, Profile
+from mooring.framework.status import REJECTIONS, Status, unschedulable
+
+if TYPE_CHECKING:
+    from mooring.engine.engine import Engine
+
+DIFFERENT = "{title}: its pods have different schedulerNames: {names}"
+
+
+class Tried:
+    """One attempt at a group: who holds a place, and who found none."""
+
+    def __init__(self, plugin: str, group: Group, attempts: list[Attempt], now: float) -> None:
+        self.plugin = plugin
+        self.group = group
+        self.attempts = attempts
+        self.now = now
+        self.held: dict[str, Held] = {}  # by uid
+        self.unfit: dict[str, Unfit] = {}
+        self.starts = False
+        self.waits_for: list[str] = []  # what members that hold a place are told to wait for
+        self.nominations: dict[str, str] = {}  # of those that hold a place, to be given back with it
+
+
+class GroupCycle:
+    """Decides about one group at a time, on behalf of the engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._hooks = {name: hooks[0] for name, p in engine.profiles.items() if (hooks := p.at("group"))}
+
+    def run(self, queued: QueuedPod, now: float) -> list[Decision] | None:
+        """One attempt at the group of a pod. None: the pod is tried alone."""
+        hook = self._hooks.get(queued.pod.spec.scheduler_name)
+        if hook is None:
+            return None
+        try:
+            group = hook.method(queued.pod)
+        except Exception as error:
+            failure = answers.raised(hook.name, "group", error)
+            return [self._engine.cycle.fail(queued, now, str(failure), None, "", blamed=hook.name)]
+        if group is None:
+            return None
+        if not isinstance(group, Group):
+            return [self._refused(hook, queued, group, now)]
+        members = self._taken_out(hook, group, queued)
+        names = sorted({member.pod.spec.scheduler_name for member in members})
+        if len(names) > 1:
+            message = DIFFERENT.format(title=group.title, names=", ".join(names))
+            return [self._engine.cycle.fail(member, now, message, None, "") for member in members]
+        attempts = [attempt_at(self._engine, member, now) for member in members]
+        return self._decide(Tried(hook.name, group, attempts, now))
+
+    def _refused(self, hook: Hook, queued: QueuedPod, answer: Any, now: float) -> Decision:
+        cycle = self._engine.cycle
+        try:
+            status = answers.status(hook.name, "group", answer, REJECTIONS)
+            assert status is not None, "a group that is neither refused nor there"
+        except PluginFailed as failure:
+            return cycle.fail(queued, now, str(failure), None, "", blamed=hook.name)
+        why = cycle.rejected(status)
+        return cycle.fail(queued, now, why.message(), why, "")
+
+    def _taken_out(self, hook: Hook, group: Group, first: QueuedPod) -> list[QueuedPod]:
+        """The members, out of the queue and in the group's order; those that are not in it are left out."""
+        engine = self._engine
+        members = []
+        for pod in group.members:
+            uid = pod.metadata.uid
+            queued = first if uid == first.pod.metadata.uid else engine.queue.take(uid, gated_by=hook.name)
+            if queued is not None and queued.pod.terminating:
+                engine.queue.delete(uid)
+            elif queued is not None:
+                members.append(queued)
+        return members if first in members else [first, *members]
+
+    # trying
+
+    def _decide(self, tried: Tried) -> list[Decision]:
+        engine = self._engine
+        statement = engine.cluster.statement()
+        try:
+            plan = self._plan(tried)
+            if not isinstance(plan, Status):
+                seat = Seat(engine, tried.plugin, None if plan is None else plan.nodes)
+                for attempt in tried.attempts:
+                    self._try(tried, attempt, seat, statement)
+            if tried.starts:
+                patches = {uid: self._patch(held) for uid, held in tried.held.items()}
+                statement.commit()
+                return self._start(tried, patches)
+        except NoNodes:
+            self._undo(tried)
+            statement.roll_back()
+            return self._failed(tried, NO_NODES, None)
+        except PluginFailed as failure:
+            self._undo(tried)
+            statement.roll_back()
+            return self._failed(tried, str(failure), None, blamed=failure.plugin)
+        self._undo(tried)
+        statement.roll_back()
+        return self._give_up(tried, plan if isinstance(plan, Status) else None)
+
+    def _plan(self, tried: Tried) -> Plan | Status | None:
+        """Where the plugin wants the members, if it does."""
+        profile = tried.attempts[0].profile
+        if not self._engine.cluster.nodes.rows:
+            raise NoNodes
+        hook = _of(profile, "plan_group", tried.plugin)
+        if hook is None:
+            return None
+        room = GroupRoom(self._engine, tried.attempts)
+        cycle = Cycle(profile.name, tried.now)
+        answer = answers.call(hook.name, "plan_group", hook.method, cycle, tried.group, room)
+        if answer is None or isinstance(answer, Plan):
+            return answer
+        return answers.status(hook.name, "plan_group", answer, REJECTIONS)
+
+    def _try(self, tried: Tried, attempt: Attempt, seat: Seat, statement: Any) -> None:
+        engine, uid = self._engine, attempt.queued.pod.metadata.uid
+        engine.cycle.begin(attempt.queued)
+        nominated = engine.nominator.node_of(uid)
+
+        def step(attempt: Attempt) -> None:
+            tried.held[uid] = engine.cycle.hold(attempt, seat.find(attempt), statement)
+
+        try:
+            engine.cycle.take_step(attempt, step)
+        except Unfit as unfit:
+            tried.unfit[uid] = unfit
+            if nominated:
+                engine.nominator.nominate(attempt.queued.pod, nominated)
+            return
+        if nominated:
+            tried.nominations[uid] = nominated
+        if tried.plugin not in tried.held[uid].waits:
+            tried.starts = True
+
+    def _patch(self, held: Held) -> dict[str, Any] | None:
+        reserved = held.reserved
+        if any(held.waits):
+            return None  # known when it has waited
+        return merge_patches(reserved.profile, reserved.cycle, reserved.pod, reserved.node_name)
+
+    # starting
+
+    def _start(self, tried: Tried, patches: dict[str, dict[str, Any] | None]) -> list[Decision]:
+        """Whoever has a place goes on; the others have failed, each for itself."""
+        decisions: list[Decision] = []
+        cycle = self._engine.cycle
+        for attempt in tried.attempts:
+            uid = attempt.queued.pod.metadata.uid
+            held = tried.held.get(uid)
+            if held is None:
+                unfit = tried.unfit[uid]
+                cycle.note(attempt, "", unfit.message)
+                decisions.append(cycle.fail(attempt.queued, tried.now, unfit.message, unfit.why, ""))
+                continue
+            others = {plugin: wait for plugin, wait in held.waits.items() if plugin != tried.plugin}
+            cycle.let_go(attempt, held._replace(waits=others), patches[uid])
+            decisions.extend(attempt.decisions)
+        return decisions
+
+    # giving up
+
+    def _undo(self, tried: Tried) -> None:
+        """Nobody holds anything any more, the last first; places go with the statement."""
+        engine = self._engine
+        for attempt in reversed(tried.attempts):
+            pod = attempt.queued.pod
+            if (held := tried.held.get(pod.metadata.uid)) is None:
+                continue
+            engine.cycle.unreserve(held.reserved)
+            engine.scores.pop(pod.key, None)
+            if node_name := tried.nominations.get(pod.metadata.uid):
+                engine.nominator.nominate(pod, node_name)
+
+    def _give_up(self, tried: Tried, refusal: Status | None) -> list[Decision]:
+        failures = [unfit.why for unfit in tried.unfit.values()]
+        try:
+            way_out = self._way_out(tried)
+        except PluginFailed as failure:
+            return self._failed(tried, str(failure), None, blamed=failure.plugin)
+        more = "" if way_out is None or way_out.status is None else way_out.status.message
+        if refusal is not None:
+            message = f"{tried.group.title}: {refusal.message}" + (f"; {more}" if more else "")
+        elif failures:
+            message = cannot_start(tried.group, len(tried.held), failures, more)
+        else:
+            message = not_let_go(tried.group, [*tried.waits_for, more])
+        why = self._blame(tried, failures, refusal)
+        decisions: list[Decision] = []
+        if way_out is not None and way_out.status is None:
+            decisions.extend(make_room(self._engine, tried.plugin, tried.group, way_out))
+        return decisions + self._failed(tried, message, why, way_out)
+
+    def _way_out(self, tried: Tried) -> GroupWayOut | None:
+        profile = tried.attempts[0].profile
+        hook = _of(profile, "post_filter_group", tried.plugin)
+        if hook is None:
+            return None
+        cycle = Cycle(profile.name, tried.now)
+        with EngineGroupTrial(self._engine, tried.plugin, tried.group, tried.attempts, tried.now) as trial:
+            answer = answers.call(hook.name, "post_filter_group", hook.method, cycle, tried.group, trial)
+        if answer is None or isinstance(answer, GroupWayOut):
+            return answer
+        return GroupWayOut(status=answers.status(hook.name, "post_filter_group", answer, REJECTIONS))
+
+    def _blame(self, tried: Tried, failures: list[FitError], refusal: Status | None) -> FitError:
+        """Whoever kept any member from its place keeps all of them."""
+        status = (refusal or unschedulable()).by(tried.plugin)
+        why = rejected_before(self._engine.cluster.nodes, status)
+        return msgspec.structs.replace(
+            why,
+            plugins=why.plugins.union(*(failure.plugins for failure in failures)),
+            pending_plugins=why.pending_plugins.union(*(failure.pending_plugins for failure in failures)),
+        )
+
+    def _failed(
+        self,
+        tried: Tried,
+        message: str,
+        why: FitError | None,
+        way_out: GroupWayOut | None = None,
+        *,
+        blamed: str = "",
+    ) -> list[Decision]:
+        """All wait, and back off as long as the one of them that was tried most often."""
+        cycle = self._engine.cycle
+        nominated = {} if way_out is None else way_out.nominated
+        most = max(attempt.queued.unschedulable_count for attempt in tried.attempts)
+        decisions: list[Decision] = []
+        for attempt in tried.attempts:
+            queued = attempt.queued
+            queued.unschedulable_count = most
+            cycle.note(attempt, "", message)
+            node_name = nominated.get(queued.pod.metadata.uid, "")
+            decisions.append(cycle.fail(queued, tried.now, message, why, node_name, blamed=blamed))
+        return decisions
+
+
+def _of(profile: Profile, point: str, plugin: str) -> Hook | None:
+    """The plugin's own method at a point."""
+    return next((hook for hook in profile.at(point) if hook.name == plugin), None)

@@ -1,0 +1,97 @@
+"""Pods that are tried together: what the engine asks of a plugin that has such pods.
+
+A plugin says at `group` with whom a pod is to be tried. The engine then takes all of them out of the
+queue, tries one after the other, and either keeps every place found or gives all of them back: the group
+starts when `permit` of the same plugin lets one of its pods go on without waiting. On the way it asks the
+plugin, where it has these points, at `plan_group` which node each is to be tried on, and at
+`post_filter_group` for a way out when too few have found a place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Protocol, Self
+
+import msgspec
+
+from mooring.cluster.view import NodeView
+from mooring.framework.status import Status
+from mooring.model.objects import Pod
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Pods to be tried together, in this order. `title` is what messages call them: `gang default/train`.
+
+    `needed` is how many of them have to find a place for the group to start, as far as that is one number:
+    it is what messages count against.
+    """
+
+    key: str
+    title: str
+    members: tuple[Pod, ...]
+    needed: int
+
+
+class Room(Protocol):
+    """The room that nodes have for the members of a group that could be tried, as things are."""
+
+    @property
+    def members(self) -> tuple[Pod, ...]: ...
+
+    def nodes(self) -> list[NodeView]:
+        """Every node, in the order they joined."""
+
+    def offers(self) -> dict[str, int]:
+        """How many members each node takes if they come to it one after the other, in their order, up to the
+        first that it does not take. Nodes that take none are left out."""
+
+    def reasons(self) -> str:
+        """Why nodes do not take the first member that not every node takes, in the words of a fit error."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The node each member is to be tried on, by uid. Members that are not in it find no place."""
+
+    nodes: dict[str, str]
+
+
+class GroupTrial(Protocol):
+    """Trying a group with some pods gone. On leaving the `with` block everything is as it was."""
+
+    @property
+    def group(self) -> Group: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def remove(self, uid: str) -> None:
+        """Takes a placed pod off its node."""
+
+    def put_back(self, uid: str) -> None:
+        """Puts a pod that was taken off back where it was."""
+
+    def room(self) -> Room:
+        """The room there is now."""
+
+    def place(self, plan: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Places the members one after the other, on the nodes of the plan if there is one, and returns the
+        nodes of those that found a place, by uid. Places of an earlier call are given back first."""
+
+    def still_fits(self, node_name: str) -> bool:
+        """Whether the members placed on a node still pass its filters, coming one after the other, after
+        pods were put back."""
+
+
+class GroupWayOut(msgspec.Struct, frozen=True):
+    """The pods to evict so that the group fits, and the node each member is to get, by uid.
+
+    With a `status` that rejects it is none: it only says why.
+    """
+
+    victims: tuple[Pod, ...] = ()
+    nominated: dict[str, str] = {}
+    status: Status | None = None

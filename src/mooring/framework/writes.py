@@ -1,0 +1,28 @@
+"""A write of an object, as a plugin asks for one."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+
+class Write(msgspec.Struct, frozen=True):
+    """One write. `kind` is the name of a kind of Kubernetes, or `group/version/plural` of any other.
+
+    `body` is the object that is created, or what is merged into it. With a uid in its metadata a patch or a
+    deletion is for that very object, and not for another one that has its name by now. `sub` is a
+    subresource: `status`. Nobody waits for what comes of it: the object itself tells, when it changes.
+    """
+
+    verb: Literal["create", "patch", "delete"]
+    kind: str
+    key: str
+    body: dict[str, Any] = {}
+    sub: str = ""
+
+    @property
+    def uid(self) -> str:
+        """The very object that is meant; "" when any of the name is."""
+        uid = (self.body.get("metadata") or {}).get("uid")
+        return uid if isinstance(uid, str) else ""
