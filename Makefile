@@ -5,11 +5,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-SOAK_EXAMPLES ?= 2000
 NODES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test e2e cluster check bench soak lock clean
+.PHONY: help setup demo test e2e cluster check arena peer bench soak lock clean
 
 help: ## what can be done here
 	@grep -E '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -47,11 +46,16 @@ check: $(READY) ## style, types, layers
 arena: $(READY) ## kube-scheduler and Mooring by turns on one control plane, one table (needs Go 1.26)
 	$(BIN)/python -m benchmarks.arena
 
-bench: $(READY) ## engine benchmarks, one table
-	$(BIN)/mooring bench
+peer: $(READY) ## kube-scheduler's own code and the engine in process, on the same nodes and pods (needs Go 1.26)
+	$(BIN)/python -m benchmarks.peer
+	$(BIN)/python -m benchmarks.peer --compare
 
-soak: $(READY) ## long random comparisons of the engine with the oracle; SOAK_EXAMPLES says how long
-	MOORING_SOAK_EXAMPLES=$(SOAK_EXAMPLES) $(BIN)/python -m pytest tests -m soak
+bench: $(READY) ## engine benchmarks against their bars, scaled to this machine; fails when one is missed
+	$(BIN)/mooring bench --bars
+
+soak: $(READY) ## long random comparisons with the oracle; SOAK_EXAMPLES or SOAK_CPU_SECONDS says how long
+	@SOAK_EXAMPLES=$(SOAK_EXAMPLES) SOAK_CPU_SECONDS=$(SOAK_CPU_SECONDS) SOAK_SEED=$(SOAK_SEED) \
+	  $(BIN)/python tests/soak.py
 
 lock: $(READY) ## writes requirements.lock anew from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --group dev --python-version 3.11 --generate-hashes \

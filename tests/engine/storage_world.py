@@ -252,8 +252,7 @@ class World(JudgedWorld):
         self.tick(1000)
         for kind in range(len(self.kinds)):
             self.come(kind, 2, kind % len(CLAIMS), 0)
-        for kept in self.engine.placer.kept:
-            kept.buckets.check()
+        self.engine.placer.kept.check()
         assert {uid: name for uid, (_, name) in self.placed.items()} == {
             uid: placed.node for uid, placed in self.engine.cluster.pods.by_uid.items()
         }

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.stage import Stage, node, pod
+from engine.tiers import TIERS, hold_as
 from mooring.engine.decisions import Bind, Decision, Wait
 from mooring.model.objects import (
     Affinity,
@@ -180,9 +181,10 @@ def make_node(name: int, size: int, labels: int, taints: int, held: int, cordon:
 class World:
     """What the API server would say, kept apart from what the engine says."""
 
-    def __init__(self, keeping: str) -> None:
+    def __init__(self, keeping: str, tier: str | None = None) -> None:
         self.stage = Stage(keep_scores=True)
         placer = self.stage.engine.placer
+        hold_as(self.stage.engine, tier)
         placer.keep_evaluations = keeping != NEVER
         if keeping == ALWAYS:
             placer.kept.worth = lambda pod_class, cycle: pod_class.keeps and pod_class.shared
@@ -333,15 +335,19 @@ class World:
         cluster = self.stage.engine.cluster
         full = {line.partition(":")[0] for line in cluster.overcommitted()}
         assert full <= self.may_be_full
-        for kept in self.stage.engine.placer.kept:
-            kept.buckets.check()
+        self.stage.engine.placer.kept.check()
         assert {uid: name for uid, (_, name) in self.placed.items()} == {
             uid: placed.node for uid, placed in cluster.pods.by_uid.items()
         }
 
 
-def play(nodes: list[tuple[int, ...]], steps: list[tuple[str, tuple[int, ...]]], keeping: str) -> World:
-    world = World(keeping)
+def play(
+    nodes: list[tuple[int, ...]],
+    steps: list[tuple[str, tuple[int, ...]]],
+    keeping: str,
+    tier: str | None = None,
+) -> World:
+    world = World(keeping, tier)
     for fields in nodes:
         world.put_node(*fields)
     world.may_be_full.clear()
@@ -361,6 +367,13 @@ def test_kept_evaluation_gives_the_right_answers(nodes: Any, steps: Any) -> None
     play(nodes, steps, ALWAYS)
 
 
+@pytest.mark.parametrize("tier", TIERS)
+@settings(max_examples=150, **QUIET)
+@given(*WORLDS)
+def test_every_tier_gives_the_right_answers(tier: str, nodes: Any, steps: Any) -> None:
+    play(nodes, steps, ALWAYS, tier)
+
+
 @settings(max_examples=150, **QUIET)
 @given(*WORLDS)
 def test_keeping_what_pays_gives_the_right_answers(nodes: Any, steps: Any) -> None:
@@ -373,11 +386,12 @@ def test_full_evaluation_gives_the_right_answers(nodes: Any, steps: Any) -> None
     play(nodes, steps, NEVER)
 
 
+@pytest.mark.parametrize("tier", [None, *TIERS])
 @pytest.mark.parametrize("seed", range(3))
-def test_many_rows_at_once(seed: int) -> None:
+def test_many_rows_at_once(seed: int, tier: str | None) -> None:
     """Enough nodes, and enough changes between two looks, for rows to be evaluated by columns."""
     draw = random.Random(seed)
-    world = World(ALWAYS)
+    world = World(ALWAYS, tier)
     for i in range(70):
         fields = {"labels": draw.choice(LABELS), "taints": draw.choice(TAINTS), "images": draw.choice(IMAGES)}
         each = node(f"w{i}", **draw.choice(SIZES), **fields)
@@ -393,6 +407,6 @@ def test_many_rows_at_once(seed: int) -> None:
 
 @pytest.mark.soak
 @settings(max_examples=SOAK_EXAMPLES, **QUIET)
-@given(*WORLDS, st.sampled_from([ALWAYS, WHERE_IT_PAYS, NEVER]))
-def test_soak(nodes: Any, steps: Any, keeping: str) -> None:
-    play(nodes, steps, keeping)
+@given(*WORLDS, st.sampled_from([ALWAYS, WHERE_IT_PAYS, NEVER]), st.sampled_from([None, *TIERS]))
+def test_soak(nodes: Any, steps: Any, keeping: str, tier: str | None) -> None:
+    play(nodes, steps, keeping, tier)

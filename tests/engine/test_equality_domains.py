@@ -6,7 +6,6 @@ pods that look at each other come, go, terminate and are relabelled. Every decis
 
 from __future__ import annotations
 
-import os
 import random
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 
 from engine.domain_world import DB, KEYS, NAMES, SPACES, THEMES, WEB, make_node
 from engine.stage import BUILT_IN, Stage
+from engine.tiers import TIERS, hold_as
 from engine.twice import place_twice
 from mooring.engine.decisions import Bind, Decision, Wait
 from mooring.engine.events import ObjectChanged, ObjectDeleted
@@ -24,9 +24,10 @@ from mooring.plugins.topology.spread import PodTopologySpread
 from mooring.testing import pod
 from mooring.testing.builders import PodBuilder
 from oracle import Outcome, decide
+from soaking import soak_seeds
 
-SOAK_EXAMPLES = int(os.environ.get("MOORING_SOAK_EXAMPLES", "2000"))
 WORLDS_PLAYED, PARTS, STEPS_PLAYED = 600, 8, 36
+EACH_TIER = [None, *TIERS]
 # Steps: how often, and the limits of their numbers.
 SPACE, NAME, ANY = len(SPACES), len(NAMES), 50
 NODE = (NAME, 8, 6, 5, 8, 2)
@@ -54,11 +55,12 @@ STEPS: dict[str, tuple[int, tuple[int, ...]]] = {
 class World:
     """What the API server would say, kept apart from what the engine says."""
 
-    def __init__(self, kinds: list[Any], *, tidy: bool) -> None:
+    def __init__(self, kinds: list[Any], *, tidy: bool, tier: str | None) -> None:
         self.kinds, self.tidy = kinds, tidy
         self.stage = Stage(PodTopologySpread, InterPodAffinity, base=BUILT_IN, keep_scores=True)
         self.engine = self.stage.engine
         place_twice(self.engine)
+        hold_as(self.engine, tier)
         self.nodes: dict[str, Node] = {}
         self.placed: dict[str, tuple[Pod, str]] = {}
         self.waiting: dict[str, Pod] = {}
@@ -268,8 +270,7 @@ class World:
         for kind in range(len(self.kinds)):
             self.come(kind, 0, 2, len(NAMES))
         self.engine.check()
-        for kept in self.engine.placer.kept:
-            kept.buckets.check()
+        self.engine.placer.kept.check()
         assert {uid: name for uid, (_, name) in self.placed.items()} == {
             uid: placed.node for uid, placed in self.engine.cluster.pods.by_uid.items()
         }
@@ -279,7 +280,8 @@ def play(seed: int) -> None:
     """One world, all of whose accidents come from a seed."""
     draw = random.Random(seed)
     theme = draw.choice(THEMES)
-    world = World([draw.choice(theme) for _ in range(draw.randint(1, 4))], tidy=draw.random() < 0.5)
+    kinds = [draw.choice(theme) for _ in range(draw.randint(1, 4))]
+    world = World(kinds, tidy=draw.random() < 0.5, tier=EACH_TIER[seed % len(EACH_TIER)])
 
     def numbers(limits: tuple[int, ...]) -> list[int]:
         return [draw.randrange(limit) for limit in limits]
@@ -303,7 +305,7 @@ def test_kept_and_fresh_answers_are_right(part: int) -> None:
 
 @pytest.mark.soak
 def test_soak_domains() -> None:
-    for seed in range(WORLDS_PLAYED, WORLDS_PLAYED + SOAK_EXAMPLES):
+    for seed in soak_seeds(WORLDS_PLAYED):
         try:
             play(seed)
         except Exception as error:

@@ -7,7 +7,6 @@ message, the volumes, the victims and the nominations are those of `oracle`.
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from typing import Any
@@ -19,8 +18,8 @@ from hypothesis import strategies as st
 from engine import storage_things as things
 from engine.storage_things import CLAIMS, CLASSES, CROWD, LOOKING, NAMES, PLAIN, STORED, VOLUMES, Kind
 from engine.storage_world import ANY, World
+from soaking import EXAMPLES, soak_seeds
 
-SOAK_EXAMPLES = int(os.environ.get("MOORING_SOAK_EXAMPLES", "2000"))
 NAME, CLAIM, VOLUME = len(NAMES), len(CLAIMS), len(VOLUMES)
 # Steps: how often, and the limits of their numbers.
 STEPS: dict[str, tuple[int, tuple[int, ...]]] = {
@@ -126,7 +125,7 @@ def test_every_step_of_a_long_life_is_right(part: int) -> None:
 
 
 @pytest.mark.soak
-@settings(max_examples=SOAK_EXAMPLES, **QUIET)
+@settings(max_examples=EXAMPLES, **QUIET)
 @given(*WORLDS)
 def test_soak_storage(kinds: Any, steps: Any) -> None:
     play(kinds, steps)
@@ -134,7 +133,7 @@ def test_soak_storage(kinds: Any, steps: Any) -> None:
 
 @pytest.mark.soak
 def test_soak_long_lives() -> None:
-    for seed in range(LIVES, LIVES + SOAK_EXAMPLES):
+    for seed in soak_seeds(LIVES):
         try:
             long_life(seed)
         except Exception as error:

@@ -8,7 +8,7 @@ import pytest
 
 from engine.stage import Stage, made, node, pod
 from mooring.engine.decisions import Bind, Nominate, Wait
-from mooring.engine.waiting import format_duration
+from mooring.config.durations import format_duration
 from mooring.framework.status import error, unschedulable, wait
 from mooring.model.objects import Pod
 

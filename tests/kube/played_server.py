@@ -31,8 +31,8 @@ class Answer:
     async def read(self) -> bytes:
         return json.dumps(self._data).encode()
 
-    async def lines(self) -> AsyncIterator[bytes]:
-        yield await self.read()
+    async def bursts(self) -> AsyncIterator[list[bytes]]:
+        yield [await self.read()]
 
 
 def refusal(status: int, message: str, reason: str = "") -> Answer:
@@ -141,11 +141,25 @@ class PlayedServer:
 
     def _other(self, request: Request, body: Any) -> Answer:
         path = request.path.removesuffix("/status")
+        if request.method == "POST":
+            return self._made(f"{path}/{body['metadata']['name']}", body)
         if path not in self.others:
             return refusal(404, "not found", "NotFound")
+        there = (self.others[path].get("metadata") or {}).get("uid")
+        if (wanted := _uid_in(body)) not in (None, there):
+            return refusal(409, f"Precondition failed: UID in precondition: {wanted}", "Conflict")
         if request.method == "PATCH":
             _merge(self.others[path], body)
+        if request.method == "DELETE":
+            self.deleted.append(path)
+            return Answer(200, self.others.pop(path))
         return Answer(200, self.others[path])
+
+    def _made(self, path: str, body: Any) -> Answer:
+        if path in self.others:
+            return refusal(409, "it is there already", "AlreadyExists")
+        self.others[path] = body
+        return Answer(201, body)
 
 
 def _uid_in(body: Any) -> Any:

@@ -34,9 +34,8 @@ class Answer:
             raise self._then
         return self._body
 
-    async def lines(self) -> AsyncIterator[bytes]:
-        for line in self._body.split(b"\n"):
-            yield line
+    async def bursts(self) -> AsyncIterator[list[bytes]]:
+        yield self._body.split(b"\n")
         if self._then is not None:
             raise self._then
 
@@ -80,6 +79,13 @@ def refusal(code: int, reason: str = "", message: str = "no", **headers: str) ->
 
 def lines(events: Iterable[Any]) -> bytes:
     return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+async def each(bursts: AsyncIterator[list[T]]) -> AsyncIterator[T]:
+    """What comes together, one by one."""
+    async for burst in bursts:
+        for one in burst:
+            yield one
 
 
 async def drain(stream: AsyncIterator[T]) -> tuple[list[T], ApiError | None]:

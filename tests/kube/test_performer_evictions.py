@@ -10,7 +10,8 @@ import pytest
 from kube.doing import Doing, a_pod, evict, wait_for
 from kube.played_server import LOST, UNHEARD, refusal
 from kube.virtual_time import in_virtual_time
-from mooring.engine.events import EvictFailed
+from mooring.engine.decisions import Evict
+from mooring.engine.events import BindFailed, EvictFailed
 from mooring.kube.evictions import PAUSE_S
 from mooring.model.objects import Pod
 
@@ -163,5 +164,59 @@ def test_groups_do_not_wait_for_each_other() -> None:
         told = await doing.do(evict(a, BIG), evict(b, a_pod("tall")))
         assert told == [EvictFailed(a, BIG.key, "no")]
         assert doing.server.deleted == ["default/b"]
+
+    in_virtual_time(run())
+
+
+def own(pod: Pod) -> Evict:
+    """Evicted for a reason of its own."""
+    return Evict(pod, "", "QuotaExceeded", "the quota team-a is over its runtime", node="n1")
+
+
+def test_a_pod_that_goes_for_a_reason_of_its_own_says_so() -> None:
+    async def run() -> None:
+        doing = Doing()
+        (pod,) = victims(doing, "v")
+        assert await doing.do(own(pod)) == []
+        (_, _, body), (delete, *_) = doing.server.writes()
+        (condition,) = body["status"]["conditions"]
+        assert (condition["type"], condition["reason"]) == ("DisruptionTarget", "QuotaExceeded")
+        assert condition["message"] == "the quota team-a is over its runtime"
+        assert delete == "DELETE"
+        (event,) = await doing.events()
+        assert (event["reason"], event["action"]) == ("QuotaExceeded", "Evicting")
+        assert event["note"] == "the quota team-a is over its runtime"
+        assert event.get("related") is None
+        assert event["reportingController"] == "default-scheduler"
+
+    in_virtual_time(run())
+
+
+def test_pods_that_go_for_reasons_of_their_own_do_not_wait_for_each_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def run() -> None:
+        doing = Doing()
+        a, b, c = victims(doing, "a", "b", "c")
+        doing.server.fails(refusal(403, "not yours"), method="DELETE", path="pods/a")
+        assert await doing.do(own(a), own(b), own(c)) == [EvictFailed(a, "", "not yours")]
+        assert sorted(doing.server.deleted) == ["default/b", "default/c"]
+
+    in_virtual_time(run())
+    assert "evicting default/a: not yours" in caplog.text
+
+
+def test_a_bind_that_is_called_off_for_a_reason_of_the_pods_own() -> None:
+    async def run() -> None:
+        doing = Doing(slots=1)
+        doing.server.delay = lambda: 1.0
+        busy, web = victims(doing, "busy", "web")
+        doing.performer.perform(doing.bind(busy))
+        doing.performer.perform(doing.bind(web))
+        told = await doing.do(own(web))
+        assert BindFailed(web, "n1", "the quota team-a is over its runtime") in told
+        assert doing.server.deleted == []
+        (event,) = [each for each in await doing.events() if each["reason"] != "Scheduled"]
+        assert event["note"] == "the quota team-a is over its runtime"
 
     in_virtual_time(run())

@@ -283,12 +283,12 @@ async def test_a_watch_goes_on_when_the_certificate_changes(authority: trustme.C
         access = Access(server=server.url, authorities=pem(authority))
         async with connected(access, credentials) as transport:
             async with transport.send(Request("GET", "/watch", timeout=None)) as watch:
-                lines = watch.lines()
-                assert await anext(lines) == b"1"
+                bursts = watch.bursts()
+                assert await anext(bursts) == [b"1"]
                 replace(certificate, issued.cert_chain_pems[0].bytes().decode())
                 replace(key, issued.private_key_pem.bytes().decode())
                 clock.now = 5.0
                 assert await ask(transport) == OK
                 go_on.set()
-                assert [line async for line in lines] == [b"2"]
+                assert [lines async for lines in bursts] == [[b"2"]]
             assert await ask(transport) == OK

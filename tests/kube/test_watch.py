@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from kube.scripted import Answer, Script, drain, lines, refusal
+from kube.scripted import Answer, Script, drain, each, lines, refusal
 from kube.serving import connected, serving
 from mooring.errors import ApiError, Gone, TooManyRequests, Unauthorized, Unreachable
 from mooring.kube.access import Access
@@ -35,7 +35,7 @@ def client(transport: Any) -> Client:
 
 
 async def events(asking: Client, version: str = "1", **more: Any) -> list[Any]:
-    return [plain(event) async for event in asking.watch(PODS, version, **more)]
+    return [plain(event) async for event in each(asking.watch(PODS, version, **more))]
 
 
 def plain(event: WatchEvent) -> dict[str, Any]:
@@ -72,7 +72,7 @@ async def test_events_come_as_they_are() -> None:
 
 async def test_an_error_event_is_raised_after_what_came_before() -> None:
     script = Script(Answer(200, lines([ADDED, EXPIRED, ADDED])))
-    seen, error = await drain(client(script).watch(PODS, "1"))
+    seen, error = await drain(each(client(script).watch(PODS, "1")))
     assert [event.type for event in seen] == ["ADDED"]
     assert type(error) is Gone
     assert str(error) == "too old resource version: 1 (9)"
@@ -113,7 +113,7 @@ async def test_a_watch_that_is_refused_is_for_the_caller_to_try_again(
 async def test_whoever_stops_early_gives_the_connection_back() -> None:
     script = Script(Answer(200, lines([ADDED, ADDED])))
     watch = client(script).watch(PODS, "1")
-    assert (await anext(watch)).type == "ADDED"
+    assert [event.type for event in await anext(watch)] == ["ADDED", "ADDED"]
     await watch.aclose()  # type: ignore[attr-defined]
     assert script.open == 0
 
@@ -133,7 +133,7 @@ async def watched(stream: Streaming) -> tuple[list[Any], Exception | None]:
         return response
 
     async with serving(answer) as server, connected(Access(server=server.url)) as transport:
-        seen, error = await drain(client(transport).watch(PODS, "1"))
+        seen, error = await drain(each(client(transport).watch(PODS, "1")))
     return [plain(event) for event in seen], error
 
 
@@ -214,6 +214,6 @@ async def test_events_are_seen_as_soon_as_they_are_there() -> None:
 
     async with serving(answer) as server, connected(Access(server=server.url)) as transport:
         watch = client(transport).watch(PODS, "1")
-        assert (await anext(watch)).type == "ADDED"
+        assert [event.type for event in await anext(watch)] == ["ADDED"]
         is_seen.set()
-        assert [event.type async for event in watch] == ["BOOKMARK"]
+        assert [event.type async for event in each(watch)] == ["BOOKMARK"]

@@ -76,9 +76,10 @@ class Answer:
     async def read(self) -> bytes:
         return json.dumps(self._data).encode()
 
-    def lines(self) -> AsyncIterator[bytes]:
+    async def bursts(self) -> AsyncIterator[list[bytes]]:
         assert self._lines is not None
-        return self._lines()
+        async for line in self._lines():
+            yield [line]
 
 
 class WatchedServer:

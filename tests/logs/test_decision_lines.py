@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from engine.stage import BUILT_IN, Stage, bad, erring, node, pod
-from mooring.engine.decisions import Bind, Decision
+from mooring.engine.decisions import Bind, Decision, Evict
 from mooring.engine.events import BindFailed, Bound
-from mooring.logs import V2, V10
+from mooring.framework.writes import Write
+from mooring.logs import V2, V3, V10
 from mooring.logs.decisions import DecisionLog
 from mooring.plugins.preemption import DefaultPreemption
 
@@ -137,3 +138,29 @@ def test_a_bind_that_fails_leaves_nothing_behind(caplog: pytest.LogCaptureFixtur
     assert logged.log._binding
     logged.log.heard(BindFailed(decision.pod, "a", "conflict"))
     assert not logged.log._binding
+
+
+@pytest.mark.parametrize(
+    ("verb", "message"),
+    [("create", "Creating object"), ("patch", "Patching object"), ("delete", "Deleting object")],
+)
+def test_writes(caplog: pytest.LogCaptureFixture, verb: Any, message: str) -> None:
+    logged = Logged(caplog, V3, Stage())
+    logged.log.decided(Write(verb, "scheduling.x-k8s.io/v1alpha1/podgroups", "default/gang", {}, "status"))
+    (record,) = caplog.records
+    assert record.message == message
+    assert vars(record)["fields"] == {
+        "kind": "scheduling.x-k8s.io/v1alpha1/podgroups",
+        "object": "default/gang",
+        "subresource": "status",
+    }
+
+
+def test_evictions_for_a_reason_of_the_pods_own(caplog: pytest.LogCaptureFixture) -> None:
+    logged = Logged(caplog, V2, Stage())
+    made = pod("v")
+    logged.log.decided(Evict(made, "", "QuotaExceeded", "too much", node="n1"))
+    (record,) = caplog.records
+    assert record.message == "Evicting pod"
+    about = vars(record)["fields"]
+    assert (about["pod"], about["node"], about["reason"]) == (made, "n1", "QuotaExceeded")

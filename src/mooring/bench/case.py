@@ -20,6 +20,7 @@ NODE_RESOURCES = {"cpu": "4", "memory": "32Gi", "pods": "110"}
 POD_REQUESTS = {"cpu": "100m", "memory": "500Mi"}
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 NAMESPACE = "bench"
+ARRIVE_TOGETHER = 20  # pods that are in the queue at a time
 
 MakeNode = Callable[[int], Node]
 MakePods = Callable[[int, int], Iterator[Pod]]  # so many pods, for a cluster of so many nodes
@@ -42,7 +43,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     objects: tuple[Object, ...] = ()  # of other kinds, there from the start
     churn: Churn | None = None
     cold: bool = False  # without warming up: the first pod is measured, and told apart
+    adaptive: bool = False  # looks at as many nodes as kube-scheduler does by default
     rested: bool = False  # the engine has had a moment without anything to do, as it has when it waits
+    arrive_together: int = ARRIVE_TOGETHER
 
 
 def node(number: int, **more: Any) -> Node:

@@ -8,6 +8,7 @@ import msgspec
 
 from mooring.bench.case import ZONE, Case, node, pod, pod_spec, pods_of
 from mooring.bench.cases_affinity import AFFINITY_CASES
+from mooring.bench.cases_constrained import CONSTRAINED_CASES
 from mooring.bench.cases_preemption import PREEMPTION_CASES
 from mooring.bench.cases_topology import TOPOLOGY_CASES
 from mooring.cluster.view import NodeView
@@ -187,6 +188,7 @@ CASES: dict[str, Case] = {
         ),
         *AFFINITY_CASES,
         *TOPOLOGY_CASES,
+        *CONSTRAINED_CASES,
         *PREEMPTION_CASES,
         Case(
             name="ManyClasses",
@@ -212,6 +214,16 @@ CASES: dict[str, Case] = {
             make_pods=BASIC,
             policies=(Undeclared,),
             pods=500,
+        ),
+        Case(
+            name="FullEvaluationAdaptive",
+            about="the same, looking for as many nodes as kube-scheduler does by default (adaptive: true)",
+            make_node=_plain_node,
+            make_first_pods=FIRST,
+            make_pods=BASIC,
+            policies=(Undeclared,),
+            pods=2000,
+            adaptive=True,
         ),
     )
 }

@@ -38,6 +38,13 @@ def _crowd(count: int, nodes: int) -> Iterator[Pod]:
         yield msgspec.structs.replace(made, status=status)
 
 
+def _of_kinds(count: int, nodes: int) -> Iterator[Pod]:
+    """Preemptors of which no two are alike."""
+    for number in range(count):
+        spec = pod_spec({"cpu": f"{1000 + number}m", "memory": "500Mi"}, priority=10)
+        yield pod(f"pod-{number}", spec)
+
+
 def _budget(name: str, labels: dict[str, str]) -> Object:
     """Two of the pods with these labels may be disrupted."""
     return Object(
@@ -105,6 +112,11 @@ PREEMPTION_CASES: Final = (
         rested=True,
     ),
     _crowded("PreemptionBudgets", "the same as PreemptionCold under 50 budgets", objects=_budgets(10)),
+    _crowded(
+        "PreemptionKinds",
+        "the same as PreemptionCold, and no two preemptors are alike: nothing is known of any",
+        make_pods=_of_kinds,
+    ),
     _crowded(
         "PreemptionAffinity",
         "preemptors that keep apart from each other by host and are spread over zones",

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from time import perf_counter, process_time
 
-from mooring.bench.case import node, pod, pod_spec
+from mooring.bench.case import ARRIVE_TOGETHER, node, pod, pod_spec
 from mooring.bench.extender_server import CLOSED, is_closed
-from mooring.bench.runner import ARRIVE_TOGETHER, Measured, Progress
+from mooring.bench.runner import Measured, Progress
 from mooring.cluster.view import NodeView
 from mooring.config.scheduler import Extender
 from mooring.engine.decisions import Bind, Consult, Decision

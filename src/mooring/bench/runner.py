@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import gc
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from statistics import median
 from time import perf_counter, process_time, thread_time
+from typing import Any
 
 import msgspec
 
@@ -22,7 +24,6 @@ from mooring.model.objects import Pod
 from mooring.plugins.catalogue import plans_with
 
 WARM_UP_PODS = 100
-ARRIVE_TOGETHER = 20  # pods that are in the queue at a time
 
 
 class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -41,33 +42,58 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
     later_ms: float | None = None  # of the cycles after it that evict pods: the middle one
     us_per_pod: float | None = None  # from the queue to the decision, with all waiting
     extender_share: float | None = None  # of that, the part of the filter that is measured
+    best_per_cpu_s: float | None = None  # pods a second of processor time, in the best of several windows
+    best_p99_us: float | None = None  # of a cycle, in the best of several windows
+
+
+class Window(msgspec.Struct, frozen=True):
+    """A part of the measured pods, in the order of their arrival."""
+
+    pods: int
+    cpu_s: float
+    cycles: list[float]  # how long each took, sorted
+
+    @property
+    def p99_s(self) -> float:
+        return _at(self.cycles, 99)
 
 
 Progress = Callable[[int, int], None]
 
 
-def run_case(case: Case, nodes: int, pods: int, progress: Progress | None = None) -> Measured:
+def run_case(
+    case: Case,
+    nodes: int,
+    pods: int,
+    progress: Progress | None = None,
+    *,
+    windows: int | None = None,
+    watched: AbstractContextManager[Any] | None = None,
+) -> Measured:
+    """Measures a case. `windows`: parts of which the best is told as well. `watched` is open meanwhile."""
     engine = _prepared(case, nodes)
     if not case.cold:
         _warm_up(engine, [_renamed(p) for p in case.make_pods(min(WARM_UP_PODS, pods), nodes)])
     wanted = list(case.make_pods(pods, nodes))
     gc.collect()
     gc.freeze()  # what is there before the first decision is not looked at again
-    cycles: list[float] = []
-    evicting: list[float] = []  # those of them that make room
+    evicting: list[float] = []  # the cycles that make room
+    seen: list[Window] = []
     bound = 0
     wall, cpu = perf_counter(), process_time()
-    for start in range(0, pods, ARRIVE_TOGETHER):
-        for number in range(start, min(start + ARRIVE_TOGETHER, pods)):
-            if case.churn is not None:
-                case.churn(engine, number)
-            engine.handle(PodAdded(wanted[number]), 0.0)
-        bound += _drain(engine, cycles, evicting)
-        if progress is not None:
-            progress(start, pods)
+    with watched or nullcontext():
+        for start, end in _parts(pods, windows or 1):
+            cycles: list[float] = []
+            spent = process_time()
+            for first in range(start, end, case.arrive_together):
+                _arrive(engine, case, wanted, range(first, min(first + case.arrive_together, end)))
+                bound += _drain(engine, cycles, evicting)
+                if progress is not None:
+                    progress(first, pods)
+            seen.append(Window(end - start, process_time() - spent, sorted(cycles)))
     wall, cpu = perf_counter() - wall, process_time() - cpu
     gc.unfreeze()
-    cycles.sort()
+    cycles = sorted(each for window in seen for each in window.cycles)
     return Measured(
         case=case.name,
         nodes=nodes,
@@ -75,17 +101,36 @@ def run_case(case: Case, nodes: int, pods: int, progress: Progress | None = None
         bound=bound,
         pods_per_s=round(pods / wall, 1),
         cpu_us_per_pod=round(cpu / pods * 1e6, 2),
-        p50_us=round(cycles[len(cycles) // 2] * 1e6, 2) if cycles else 0.0,
-        p99_us=round(cycles[len(cycles) * 99 // 100] * 1e6, 2) if cycles else 0.0,
+        p50_us=round(_at(cycles, 50) * 1e6, 2),
+        p99_us=round(_at(cycles, 99) * 1e6, 2),
         peak_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
         first_ms=round(evicting[0] * 1e3, 2) if case.cold and evicting else None,
         later_ms=round(median(evicting[1:]) * 1e3, 2) if case.cold and evicting[1:] else None,
+        best_per_cpu_s=round(max(w.pods / w.cpu_s for w in seen), 1) if windows else None,
+        best_p99_us=round(min(w.p99_s for w in seen) * 1e6, 2) if windows else None,
     )
+
+
+def _parts(pods: int, windows: int) -> list[tuple[int, int]]:
+    """Parts of about the same size, none of them empty."""
+    ends = sorted({pods * number // windows for number in range(1, windows + 1)} - {0})
+    return list(zip([0, *ends], ends, strict=False))
+
+
+def _at(cycles: Sequence[float], percentile: int) -> float:
+    return cycles[len(cycles) * percentile // 100] if cycles else 0.0
+
+
+def _arrive(engine: Engine, case: Case, pods: Sequence[Pod], numbers: range) -> None:
+    for number in numbers:
+        if case.churn is not None:
+            case.churn(engine, number)
+        engine.handle(PodAdded(pods[number]), 0.0)
 
 
 def _prepared(case: Case, nodes: int) -> Engine:
     plans, registry = plans_with(case.policies, case.args, {})
-    engine = Engine(plans, registry)
+    engine = Engine([msgspec.structs.replace(plan, adaptive=case.adaptive) for plan in plans], registry)
     for number in range(nodes):
         engine.handle(NodeAdded(case.make_node(number)), 0.0)
     for found in case.objects:

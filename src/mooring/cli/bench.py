@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+import cProfile
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 import click
 import msgspec
-from rich import box
-from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 
-from mooring.bench import extender
+from mooring.bench import extender, machine
+from mooring.bench.bars import BARS, Bar, Judge, Row, Run
 from mooring.bench.cases import CASES
+from mooring.bench.profile import write_profile
 from mooring.bench.runner import Measured, run_case
+from mooring.cli.bench_tables import measured_table, rows_table, show
 from mooring.cli.progress import progress_bar
 from mooring.errors import did_you_mean
 
-TABLE_WIDTH = 120  # figures are not cut off, whatever the terminal
 KNOWN = {**{case.name: case.about for case in CASES.values()}, extender.NAME: extender.ABOUT}
-COLUMNS = ("pods/s", "CPU µs/pod", "p50 µs", "p99 µs", "peak MB")
-COLD = ("first ms", "later ms")  # cycles that make room for a pod
-EXTENDED = ("µs/pod", "filter")  # wall-clock time of a pod, and the share of the filter in it
+PROFILE = "profile.txt"
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What is asked of a case; None is the case's own."""
+
+    nodes: int | None = None
+    pods: int | None = None
+    windows: int | None = None
+
+    def words(self) -> list[str]:
+        said = msgspec.to_builtins(self).items()
+        return [word for name, value in said if value is not None for word in (f"--{name}", str(value))]
 
 
 @click.command(epilog="Example: mooring bench SchedulingBasic --nodes 5000 --pods 20000")
@@ -32,9 +44,31 @@ EXTENDED = ("µs/pod", "filter")  # wall-clock time of a pod, and the share of t
 @click.option(
     "--pods", type=click.IntRange(1, 2_000_000), help="Measured pods, instead of the case's own number."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one a case.")
+@click.option("--windows", type=click.IntRange(1, 1000), help="Also tell the best of so many equal parts.")
+@click.option(
+    "--bars",
+    is_flag=True,
+    help="Check the rows that have a target, scaled to this machine; fail when one misses by more than 30 %.",
+)
+@click.option(
+    "--profile",
+    is_flag=False,
+    flag_value=PROFILE,
+    metavar="[FILE]",
+    help=f"Write where the time of one CASE goes: text to FILE ({PROFILE}), data beside it (.pstats).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one a case or row.")
 @click.option("--list", "as_list", is_flag=True, help="List the cases and stop.")
-def command(cases: Sequence[str], nodes: int | None, pods: int | None, as_json: bool, as_list: bool) -> None:
+def command(
+    cases: Sequence[str],
+    nodes: int | None,
+    pods: int | None,
+    windows: int | None,
+    bars: bool,
+    profile: str | None,
+    as_json: bool,
+    as_list: bool,
+) -> None:
     """Measure the engine in process: queue, plugins, placing and decisions, without an API server.
 
     Without CASE every case runs, each in a process of its own so that memory is its own.
@@ -43,75 +77,126 @@ def command(cases: Sequence[str], nodes: int | None, pods: int | None, as_json: 
         for name, about in KNOWN.items():
             click.echo(f"{name:32} {about}")
         return
+    wanted = Wanted(nodes, pods, windows)
+    if profile in KNOWN:  # an option that may go without its value takes the word after it
+        cases, profile = (*cases, profile), PROFILE
+    if bars:
+        if profile or wanted != Wanted():
+            raise click.UsageError("--bars has sizes of its own: only CASE and --json go with it.")
+        sys.exit(_check(_rows_named(cases), as_json))
     names = list(cases) or list(KNOWN)
     for name in names:
         if name not in KNOWN:
             raise click.UsageError(f'no case named "{name}".{did_you_mean(name, list(KNOWN))}')
-    with progress_bar() as bar:
-        if len(names) == 1:
-            measured = _here(names[0], nodes, pods, bar)
-        else:
-            task = bar.add_task("benchmarks", total=len(names))
-            measured = []
-            for name in names:
-                bar.update(task, description=name)
-                measured.extend(_apart(name, nodes, pods))
-                bar.advance(task)
+    if profile:
+        if len(cases) != 1 or names[0] == extender.NAME:
+            raise click.UsageError(f"--profile goes with one CASE, and not with {extender.NAME}.")
+        measured = [_profiled(names[0], wanted, Path(profile))]
+    else:
+        measured = _measured(names, wanted)
+    _tell(measured, as_json)
+
+
+def _tell(measured: list[Measured], as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(measured)))
     else:
-        Console(width=max(Console().width, TABLE_WIDTH)).print(_table(measured))
+        show(measured_table(measured))
 
 
-def _here(name: str, nodes: int | None, pods: int | None, bar: Progress) -> list[Measured]:
+def _measured(names: Sequence[str], wanted: Wanted) -> list[Measured]:
+    with progress_bar() as bar:
+        if len(names) == 1:
+            return _here(names[0], wanted, bar)
+        task = bar.add_task("benchmarks", total=len(names))
+        measured = []
+        for name in names:
+            bar.update(task, description=name)
+            measured.extend(_apart(name, wanted))
+            bar.advance(task)
+    return measured
+
+
+def _here(name: str, wanted: Wanted, bar: Progress) -> list[Measured]:
     if name == extender.NAME:
-        total = pods or extender.PODS
+        total = wanted.pods or extender.PODS
         task = bar.add_task(name, total=total)
         return extender.run_extender(
-            nodes or extender.NODES, total, lambda done, _: bar.update(task, completed=done)
+            wanted.nodes or extender.NODES, total, lambda done, _: bar.update(task, completed=done)
         )
+    return [_one(name, wanted, bar)]
+
+
+def _one(
+    name: str, wanted: Wanted, bar: Progress, watched: AbstractContextManager[object] | None = None
+) -> Measured:
     case = CASES[name]
-    total = pods or case.pods
+    total = wanted.pods or case.pods
     task = bar.add_task(name, total=total)
-    return [run_case(case, nodes or case.nodes, total, lambda done, _: bar.update(task, completed=done))]
+    return run_case(
+        case,
+        wanted.nodes or case.nodes,
+        total,
+        lambda done, _: bar.update(task, completed=done),
+        windows=wanted.windows,
+        watched=watched,
+    )
 
 
-def _apart(name: str, nodes: int | None, pods: int | None) -> list[Measured]:
+def _apart(name: str, wanted: Wanted) -> list[Measured]:
     """Runs a case in a fresh process."""
-    line = [sys.executable, "-m", "mooring.cli.main", "bench", name, "--json"]
-    line += ["--nodes", str(nodes)] if nodes else []
-    line += ["--pods", str(pods)] if pods else []
+    line = [sys.executable, "-m", "mooring.cli.main", "bench", name, "--json", *wanted.words()]
     done = subprocess.run(line, check=True, capture_output=True)
     return msgspec.json.decode(done.stdout, type=list[Measured])
 
 
-def _table(measured: Sequence[Measured]) -> Table:
-    cold = any(row.first_ms is not None for row in measured)
-    extended = any(row.extender_share is not None for row in measured)
-    columns = (*COLUMNS, *(COLD if cold else ()), *(EXTENDED if extended else ()))
-    table = Table("case", "nodes", "pods", "bound", *columns, box=box.SIMPLE_HEAD)
-    table.columns[0].no_wrap = True
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for row in measured:
-        figures = (row.pods_per_s, row.cpu_us_per_pod, row.p50_us, row.p99_us, row.peak_mb)
-        counts = (row.nodes, row.pods, row.bound)
-        table.add_row(
-            row.case,
-            *(f"{f:,.0f}" for f in (*counts, *figures)),
-            *(_cold(row) if cold else ()),
-            *(_extended(row) if extended else ()),
-        )
-    return table
+def _profiled(name: str, wanted: Wanted, file: Path) -> Measured:
+    if not file.parent.is_dir():
+        raise click.UsageError(f"there is no folder {file.parent} to write {file.name} to.")
+    watching = cProfile.Profile()
+    with progress_bar() as bar:
+        measured = _one(name, wanted, bar, watching)
+    data = write_profile(watching, measured, file)
+    click.echo(f"the profile is in {file}, its data in {data}", err=True)
+    return measured
 
 
-def _cold(row: Measured) -> tuple[str, str]:
-    if row.first_ms is None or row.later_ms is None:
-        return "", ""
-    return f"{row.first_ms:,.1f}", f"{row.later_ms:,.1f}"
+# bars
 
 
-def _extended(row: Measured) -> tuple[str, str]:
-    if row.us_per_pod is None or row.extender_share is None:
-        return "", ""
-    return f"{row.us_per_pod:,.0f}", f"{row.extender_share:.0%}"
+def _rows_named(names: Sequence[str]) -> list[Bar]:
+    """The rows of these names or cases; all of them without any."""
+    known = list(dict.fromkeys(word for bar in BARS for word in (bar.name, bar.run.case)))
+    for name in names:
+        if name not in known:
+            raise click.UsageError(f'no row named "{name}".{did_you_mean(name, known)}')
+    return [bar for bar in BARS if not names or bar.name in names or bar.run.case in names]
+
+
+def _check(bars: Sequence[Bar], as_json: bool) -> int:
+    """Checks rows and says how each came out; 1 if any missed."""
+    speed = machine.speed()
+    rows = list(_judged(bars, speed))
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(rows)))
+    else:
+        show(rows_table(rows, speed))
+    missed = [row.name for row in rows if row.missed]
+    if missed:
+        click.echo(f"missed by more than 30 %: {', '.join(missed)}", err=True)
+    return 1 if missed else 0
+
+
+def _judged(bars: Sequence[Bar], speed: float) -> Iterable[Row]:
+    judge = Judge(speed, _measure_run)
+    with progress_bar() as bar:
+        task = bar.add_task("bars", total=len(bars))
+        for each in bars:
+            bar.update(task, description=each.name)
+            yield judge.row(each)
+            bar.advance(task)
+
+
+def _measure_run(run: Run) -> Measured:
+    (measured,) = _apart(run.case, Wanted(run.nodes, run.pods, run.windows))
+    return measured

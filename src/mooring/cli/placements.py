@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from mooring.sim.report.gangs import where
+from mooring.sim.report.wording import duration
 from mooring.sim.result import Result
 
 PODS_SHOWN = 6
@@ -16,6 +18,8 @@ PODS_SHOWN = 6
 def print_result(result: Result) -> None:
     console = Console()
     console.print(_placements(result))
+    if result.gangs:
+        console.print(_gangs(result))
     if result.pending:
         console.print(_pending(result))
     if result.evicted:
@@ -36,6 +40,19 @@ def _placements(result: Result) -> Table:
     table.columns[1].justify = "right"
     for node in sorted(by_node):
         table.add_row(escape(node), str(len(by_node[node])), escape(_few(by_node[node])))
+    return table
+
+
+def _gangs(result: Result) -> Table:
+    table = Table(
+        "gang", "placed", "started", "where", "why others wait", title="Gangs", title_justify="left"
+    )
+    table.columns[1].justify = table.columns[2].justify = "right"
+    for name, gang in result.gangs.items():
+        started = "" if gang.started_s is None else duration(gang.started_s)
+        place = where(gang.pods, result.network)
+        placed = f"{gang.placed} of {gang.members}"
+        table.add_row(escape(name), placed, started, escape(place), escape(gang.message))
     return table
 
 

@@ -59,10 +59,10 @@ def set_object(cluster: Cluster, placed: Placed, pod: Pod, hold: Hold) -> Change
     if not same:
         placed.kind = -1
     if same or row is None or before is Hold.PROMISED:
-        placed.pod, placed.hold = pod, hold
+        placed.pod, placed.hold, placed.labelset = pod, hold, None
     else:
         cluster.counts.change(placed, -1)
-        placed.pod, placed.hold = pod, hold
+        placed.pod, placed.hold, placed.labelset = pod, hold, None
         cluster.counts.change(placed, 1)
         cluster.nodes.journal.write(row)
     return set_object, (placed, old, before)

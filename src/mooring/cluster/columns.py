@@ -59,6 +59,10 @@ class StaticColumns:
     def allocatable(self, resource: str) -> Ints:
         return self._read(self._nodes.resources[self._nodes.resource(resource)].allocatable.array)
 
+    def divisor(self, resource: str) -> NDArray[np.float64]:
+        """What there is of a resource, at least 1, to divide by."""
+        return self._read(self._nodes.divisor(self._nodes.resource(resource)))
+
     def matching_label(self, key: str, test: Callable[[str | None], bool]) -> Bools:
         """Rows whose value of a label (None where absent) passes the test."""
         return self._nodes.labels.column(key).matching(test)[self._at]

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 
-from mooring.cluster.labelsets import LabelSets, LabelTest
+from mooring.cluster.journal import Journal
+from mooring.cluster.labelsets import LabelSet, LabelSets, LabelTest
 from mooring.cluster.pods import Hold, Placed
 from mooring.model.objects import Pod
+
+CHANGES_KEPT = 256  # a reader further behind reads all counts again: there are few
 
 Carrier = Callable[[Pod], tuple[Hashable, ...]]  # the terms a pod carries
 
 
 class RowCounts:
-    """Pods per row; rows without any are not there."""
+    """Pods per row; rows without any are not there. The journal names the rows whose count changed."""
 
-    __slots__ = ("by_row", "total")
+    __slots__ = ("by_row", "journal", "total")
 
     def __init__(self) -> None:
         self.by_row: dict[int, int] = {}
         self.total = 0
+        self.journal = Journal(CHANGES_KEPT)
 
     def add(self, row: int, amount: int) -> None:
         count = self.by_row.get(row, 0) + amount
@@ -32,6 +36,13 @@ class RowCounts:
         else:
             self.by_row.pop(row, None)
         self.total += amount
+        self.journal.write(row)
+
+    def clear(self) -> None:
+        """To be counted anew."""
+        self.by_row.clear()
+        self.total = 0
+        self.journal.restart()
 
     def on(self, row: int) -> int:
         return self.by_row.get(row, 0)
@@ -70,10 +81,20 @@ class PodCounts:
         counts = self._selectors.get(number)
         if counts is None:
             counts = self._selectors[number] = SelectorCounts()
+            epoch = self._labelsets.epoch
             for placed in self._placed():
-                if _counts(placed) and number in self._matches(placed.pod):
+                known = placed.labelset
+                if known is None or known.epoch != epoch:
+                    known = self.note(placed)
+                if number in known.matches and _counts(placed):
                     counts.add(_row(placed), placed.pod, 1)
         return counts
+
+    def note(self, placed: Placed) -> LabelSet:
+        """Looks at a pod's labels. A selector that comes later need not, then."""
+        meta = placed.pod.metadata
+        placed.labelset = labelset = self._labelsets.intern(meta.namespace, meta.labels)
+        return labelset
 
     def carrier(self, name: str, terms_of: Carrier) -> dict[Hashable, RowCounts]:
         """Counts, for each term, the pods that carry it."""
@@ -98,7 +119,8 @@ class PodCounts:
         """Counts everything anew: something selectors depend on has changed."""
         self._labelsets.match_anew()
         for counts in self._selectors.values():
-            counts.all, counts.staying = RowCounts(), RowCounts()
+            counts.all.clear()
+            counts.staying.clear()
         for name in self._carriers:
             self.carried[name].clear()
         for _, tally in self._tallies.values():
@@ -112,7 +134,7 @@ class PodCounts:
         """A pod came to its row (1) or left it (-1)."""
         if self._selectors:
             row = _row(placed)
-            for number in self._matches(placed.pod):
+            for number in self._matches(placed):
                 if (counts := self._selectors.get(number)) is not None:
                     counts.add(row, placed.pod, amount)
         for name in self._carriers:
@@ -120,8 +142,11 @@ class PodCounts:
         for name in self._tallies:
             self._count(name, placed.pod, amount)
 
-    def _matches(self, pod: Pod) -> tuple[int, ...]:
-        return self._labelsets.intern(pod.metadata.namespace, pod.metadata.labels).matches
+    def _matches(self, placed: Placed) -> tuple[int, ...]:
+        known = placed.labelset
+        if known is None or known.epoch != self._labelsets.epoch:
+            known = self.note(placed)
+        return known.matches
 
     def _carry(self, name: str, placed: Placed, amount: int) -> None:
         carried = self.carried[name]

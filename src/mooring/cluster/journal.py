@@ -13,10 +13,11 @@ KEEP = 65_536  # rows; a reader further behind rebuilds sooner than it would rep
 class Journal:
     """An append-only list of rows with an absolute position."""
 
-    __slots__ = ("_base", "rows")
+    __slots__ = ("_base", "_keep", "rows")
 
-    def __init__(self) -> None:
+    def __init__(self, keep: int | None = None) -> None:
         self._base = 0
+        self._keep = KEEP if keep is None else keep
         self.rows: list[int] = []
 
     @property
@@ -25,9 +26,14 @@ class Journal:
 
     def write(self, row: int) -> None:
         self.rows.append(row)
-        if len(self.rows) > 2 * KEEP:
-            del self.rows[:KEEP]
-            self._base += KEEP
+        if len(self.rows) > 2 * self._keep:
+            del self.rows[: self._keep]
+            self._base += self._keep
+
+    def restart(self) -> None:
+        """Everything changed: every reader has to start over."""
+        self._base = self.position + 1
+        self.rows.clear()
 
     def since(self, position: int) -> list[int] | None:
         """The rows written since `position` (with repetitions), or None if they are forgotten."""

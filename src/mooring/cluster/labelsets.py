@@ -21,6 +21,7 @@ class LabelSet(msgspec.Struct, eq=False):
     """One distinct (namespace, labels), with the ids of the selectors that match it."""
 
     id: int
+    epoch: int
     namespace: str
     labels: Mapping[str, str]
     matches: tuple[int, ...] = ()
@@ -31,18 +32,30 @@ class LabelSets:
 
     def __init__(self) -> None:
         self._sets: dict[tuple[object, ...], LabelSet] = {}
+        self._seen: dict[tuple[object, ...], LabelSet] = {}  # the same, by labels in the order they came in
         self._made = 0
+        self.epoch = 0  # moves when all sets are met anew: those of before are no longer matched
         self._selectors: dict[object, int] = {}
         self._tests: list[LabelTest] = []
         self.version = 0  # moves when a selector is added: kept class ids are then stale
 
     def intern(self, namespace: str, labels: Mapping[str, str]) -> LabelSet:
+        seen = (namespace, *labels.items())
+        known = self._seen.get(seen)
+        if known is None:
+            if len(self._seen) >= MOST:
+                self._sets.clear()
+                self._seen.clear()
+                self.epoch += 1
+            known = self._seen[seen] = self._met(namespace, labels)
+        return known
+
+    def _met(self, namespace: str, labels: Mapping[str, str]) -> LabelSet:
+        """The set of these labels, in whatever order."""
         key = (namespace, *sorted(labels.items()))
         known = self._sets.get(key)
         if known is None:
-            if len(self._sets) >= MOST:
-                self._sets.clear()
-            known = LabelSet(self._made, namespace, dict(labels))
+            known = LabelSet(self._made, self.epoch, namespace, dict(labels))
             self._made += 1
             known.matches = tuple(i for i, test in enumerate(self._tests) if test(namespace, labels))
             self._sets[key] = known

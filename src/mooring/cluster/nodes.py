@@ -85,6 +85,7 @@ class NodeTable:
         self.node_journal = Journal()  # rows whose node object changed
         self._ordered: NDArray[np.intp] = np.zeros(0, np.intp)
         self._ordered_at = -1
+        self._divisors: dict[int, tuple[int, NDArray[np.float64]]] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -95,6 +96,15 @@ class NodeTable:
         if number == len(self.resources):
             self.resources.append(ResourceColumns(self.capacity))
         return number
+
+    def divisor(self, number: int) -> NDArray[np.float64]:
+        """What there is of a resource, to divide by: at least 1, and as it was until a node object changes."""
+        position = self.node_journal.position
+        known = self._divisors.get(number)
+        if known is None or known[0] != position:
+            divisor = np.maximum(self.resources[number].allocatable.array, 1).astype(np.float64)
+            known = self._divisors[number] = (position, divisor)
+        return known[1]
 
     def in_order(self) -> NDArray[np.intp]:
         """Rows in the order their nodes joined; worked out again when a node changes."""

@@ -7,6 +7,7 @@ from enum import Enum
 import msgspec
 
 from mooring.cluster.charge import Charge
+from mooring.cluster.labelsets import LabelSet
 from mooring.model.objects import Pod
 
 
@@ -30,6 +31,7 @@ class Placed(msgspec.Struct, eq=False, gc=False):
     turn: int = 0  # pods came in this order; given by the table
     kind: int = -1  # given by who compares pods of many nodes; -1 when the pod has to be looked at anew
     started_us: int = 0  # goes with it
+    labelset: LabelSet | None = None  # of the pod's labels; None when they have to be looked at
 
 
 class PodTable:

@@ -56,6 +56,17 @@ def _part(number: str, unit: str, text: str) -> int:
     return int(Fraction(number) * NANOSECONDS[unit])
 
 
+def format_duration(seconds: float) -> str:
+    """A duration as Go prints it: 1m30s, 500ms."""
+    if seconds and seconds < 1:
+        return f"{seconds * 1000:g}ms"
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    text = f"{hours:.0f}h" if hours else ""
+    text += f"{minutes:.0f}m" if minutes or hours else ""
+    return f"{text}{rest:g}s"
+
+
 class Duration(float):
     """Seconds that are written as a Go duration: a field type for configuration Structs."""
 

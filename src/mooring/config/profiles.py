@@ -14,6 +14,7 @@ from mooring.config.catalogue import POINTS, PluginUse
 from mooring.config.document import Origin
 
 ALL = "*"
+QUEUE_SORT, GANGS = "queueSort", "Coscheduling"
 MAX_NODE_SCORE = 100
 MAX_TOTAL_SCORE = 2**63 - 1
 
@@ -69,7 +70,16 @@ def expand(
     for use in multi_point:
         for point in implements(use.name):
             spread[point].append(use)
-    return {point: _at_point(spread[point], explicit.get(point, PointSet())) for point in POINTS}
+    points = {point: _at_point(spread[point], explicit.get(point, PointSet())) for point in POINTS}
+    points[QUEUE_SORT] = _one_sorter(points[QUEUE_SORT], explicit.get(QUEUE_SORT, PointSet()))
+    return points
+
+
+def _one_sorter(sorters: tuple[PluginUse, ...], point: PointSet) -> tuple[PluginUse, ...]:
+    """Gangs sort the queue only where they are listed for it, or nobody else does: they are everywhere."""
+    if len(sorters) < 2 or any(use.name == GANGS for use in point.enabled):
+        return sorters
+    return tuple(use for use in sorters if use.name != GANGS)
 
 
 def _at_point(spread: Sequence[PluginUse], point: PointSet) -> tuple[PluginUse, ...]:

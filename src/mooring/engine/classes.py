@@ -47,16 +47,19 @@ class PodClass(msgspec.Struct, eq=False):
     def __post_init__(self) -> None:
         """Sorts out once which plugins concern the class: the others cost its pods nothing."""
         profile, signs = self.profile, self.signs
-        self.filters = tuple(form for form in profile.filters if form.name in signs)
-        self.scorers = tuple((form, weight) for form, weight in profile.scorers if form.name in signs)
+        judging = {name for name, sign in signs.items() if profile.plugins[name].judges(sign)}
+        self.filters = tuple(form for form in profile.filters if form.name in judging)
+        self.scorers = tuple((form, weight) for form, weight in profile.scorers if form.name in judging)
         self.pre_filters = self._concerned("pre_filter")
-        self.pre_scores = self._concerned("pre_score")
+        self.pre_scores = tuple(
+            hook for hook in self._concerned("pre_score") if hook.name in judging or hook.name not in signs
+        )
         self.reserves = self._concerned("reserve")
         self.permits = self._concerned("permit")
         self.pre_flights = self._concerned("pre_bind_pre_flight")
         transformed = profile.at("before_filter") or profile.at("before_score")
         self.keeps = not transformed and all(
-            _keeps_answers(profile.plugins[name]) for name in signs if name in profile.looking
+            _keeps_answers(profile.plugins[name]) for name in judging if name in profile.looking
         )
 
     def _concerned(self, point: str) -> tuple[Hook, ...]:

@@ -75,6 +75,13 @@ class Nominate(msgspec.Struct, frozen=True):
     node: str
 
 
-Decision = Bind | Consult | Wait | Evict | Nominate | Write
+class Look(msgspec.Struct, frozen=True):
+    """Ask for the last state of a pod that is no longer followed. Answered by PodDeleted with that state, or
+    with the pod as it is given here when it is not there any more."""
+
+    pod: Pod
+
+
+Decision = Bind | Consult | Wait | Evict | Nominate | Write | Look
 
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"

@@ -42,6 +42,8 @@ from mooring.framework.session import Session, Task
 from mooring.framework.status import Code, Status
 from mooring.model.objects import Pod
 
+FOLLOW_UP_S = 1.0  # plugins follow up at least so often, however many pods there are to decide about
+
 
 class Engine:
     """One scheduler: its cluster, its queue, its profiles."""
@@ -77,7 +79,7 @@ class Engine:
         first = next(iter(self.profiles.values()))
         hints = parts.hints(self.profiles.values(), extenders=bool(extenders))
         self.queue = parts.queue(Order(first.queue_sort), self._pre_enqueue, hints, backoff)
-        self.queue.order_of = self._order_of if any(p.at("order_of") for p in self.profiles.values()) else None
+        self.queue.order_of = self.group_of if any(p.at("order_of") for p in self.profiles.values()) else None
         plugins = (plugin for profile in self.profiles.values() for plugin in profile.plugins.values())
         self._looking_ahead = list({type(p): p for p in plugins if isinstance(p, LooksAhead)}.values())
         self.stories = Stories(self.cluster, FullEvaluation(self.cluster, self.view))
@@ -92,6 +94,9 @@ class Engine:
         self._groups = GroupCycle(self) if grouped else None
         self._ingest = parts.ingest(self)
         self._next_pod = next((p for profile in self.profiles.values() for p in profile.at("next_pod")), None)
+        self._follow_ups = [hook for profile in self.profiles.values() for hook in profile.at("follow_up")]
+        self._followed_up_at = 0.0
+        self._wakers = [hook for profile in self.profiles.values() for hook in profile.at("wake_at")]
 
     # the three things that can be asked
 
@@ -104,9 +109,12 @@ class Engine:
     def schedule(self, now: float) -> list[Decision] | None:
         """One scheduling cycle for the next pod, or None when no pod is ready."""
         self.now = now
+        if self._follow_ups and now - self._followed_up_at >= FOLLOW_UP_S:
+            self._follow_up()
         queued = self._next()
         if queued is None:
-            return None
+            self._follow_up()
+            return self._flush() or None
         if queued.pod.terminating or queued.pod.metadata.uid in self.cluster.pods.by_uid:
             self.queue.delete(queued.pod.metadata.uid)
             return self._flush()
@@ -120,6 +128,14 @@ class Engine:
         moments = [wait.deadline for wait in self.waiting.values()]
         if (moment := self.queue.wake_at()) is not None:
             moments.append(moment)
+        for name, method, _ in self._wakers:
+            try:
+                own = method()
+            except Exception as error:
+                answers.raised(name, "wake_at", error)  # logged; it is woken with the others
+                continue
+            if own is not None:
+                moments.append(own)
         return min(moments, default=None)
 
     def catch_up(self) -> bool:
@@ -198,6 +214,28 @@ class Engine:
         """Adds to what is decided by what is going on."""
         self._decided.append(decision)
 
+    def group_of(self, pod: Pod) -> tuple[float, str] | None:
+        """Since when a pod waits together with others, and what they are called: what it is sorted by."""
+        for name, method, _ in self.profiles[pod.spec.scheduler_name].at("order_of"):
+            try:
+                order: tuple[float, str] | None = method(pod)
+            except Exception as error:
+                answers.raised(name, "order_of", error)  # logged; it is sorted by itself
+                return None
+            if order is not None:
+                return order
+        return None
+
+    def network(self) -> dict[str, tuple[str, ...]]:
+        """The network domains each node is in, the widest first, as far as a plugin knows them."""
+        for profile in self.profiles.values():
+            for name, method, _ in profile.at("network"):
+                try:
+                    return dict(method())
+                except Exception as error:
+                    answers.raised(name, "network", error)  # logged; it is only shown
+        return {}
+
     def activate(self, pods: Iterable[Pod]) -> None:
         self.queue.activate(pods, self.now)
 
@@ -237,6 +275,15 @@ class Engine:
         queued.pod = fresh
         self._decided.append(self.cycle.fail(queued, self.now, message, why, ""))
 
+    def _follow_up(self) -> None:
+        """Plugins have written what follows from what was seen and decided. Never before pods are decided."""
+        self._followed_up_at = self.now
+        for hook in self._follow_ups:
+            try:
+                hook.method()
+            except Exception as error:
+                answers.raised(hook.name, "follow_up", error)
+
     def _next(self) -> QueuedPod | None:
         if self._next_pod is not None:
             try:
@@ -256,18 +303,6 @@ class Engine:
         return make_profile(
             plan, registry, lambda cls: EngineHandle(self, name, cls.scope, gates, rng), self.meter
         )
-
-    def _order_of(self, pod: Pod) -> tuple[float, str] | None:
-        """The moment and the name a pod is sorted by when it is not for itself that it waits."""
-        for name, method, _ in self.profiles[pod.spec.scheduler_name].at("order_of"):
-            try:
-                order: tuple[float, str] | None = method(pod)
-            except Exception as error:
-                answers.raised(name, "order_of", error)  # logged; it is sorted by itself
-                return None
-            if order is not None:
-                return order
-        return None
 
     def _pre_enqueue(self, pod: Pod) -> Status | None:
         for name, method, _ in self.profiles[pod.spec.scheduler_name].at("pre_enqueue"):

@@ -1,7 +1,8 @@
 """Full evaluation: every filter and score over every candidate node, in the configured order.
 
 Slower than the kept evaluation and able to answer everything: plugins that keep nothing, which plugin
-rejected which node and why, scores per plugin. The two agree wherever both can answer.
+rejected which node and why, scores per plugin. The two agree wherever both can answer. Where only some
+plugins keep nothing, what the others said may be kept all the same (`keeps`).
 """
 
 from __future__ import annotations
@@ -12,20 +13,23 @@ import msgspec
 import numpy as np
 
 from mooring.cluster.cluster import Cluster
-from mooring.cluster.columns import Bools
+from mooring.cluster.columns import Bools, Rows
 from mooring.cluster.nodes import Ints
 from mooring.cluster.view import ClusterView, NodeView
+from mooring.engine.asking import Asking, normalized
 from mooring.engine.classes import PodClass
+from mooring.engine.partly_kept import PartlyKept
 from mooring.framework import answers
 from mooring.framework.answers import FILTER_CODES
 from mooring.framework.cycle import Cycle
-from mooring.framework.forms import Filter
+from mooring.framework.forms import Filter, Scorer
 from mooring.framework.session import Job, Session, Task
 from mooring.framework.status import Code, Status, unschedulable
 from mooring.model.objects import Pod
 
 SESSION_PREDICATE = unschedulable("node(s) were rejected by a session predicate")
 SESSION = "session"
+FEWEST_AT_ONCE = 64  # nodes; fewer cost as much
 
 
 class Scored(msgspec.Struct, frozen=True):
@@ -41,23 +45,66 @@ class FullEvaluation:
     def __init__(self, cluster: Cluster, view: ClusterView) -> None:
         self._cluster = cluster
         self._view = view
+        self._asking = Asking(cluster, view)
+        self._partly = PartlyKept(cluster, view)
+        self.keeps = False  # answers of classes of which some plugins keep theirs
+
+    def forget(self) -> None:
+        """Some plugin's kept answers are no longer right."""
+        self._partly.forget()
 
     def feasible(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, candidates: Bools, session: Session | None = None
     ) -> Bools:
         """Which candidates pass every filter."""
+        return self._passing(pod_class, cycle, pod, candidates, session)
+
+    def first(
+        self,
+        pod_class: PodClass,
+        cycle: Cycle,
+        pod: Pod,
+        order: Rows,
+        wanted: int,
+        session: Session | None = None,
+    ) -> tuple[Bools, int]:
+        """The first so many rows, in this order, that pass every filter; and how many rows lie in front of
+        the last of them and with it, or in all when there are fewer. Those far behind it are not asked."""
+        found: Bools = np.zeros(self._cluster.nodes.high, np.bool_)
+        one_by_one = session or any(form.many_method is None for form in _filters(pod_class, cycle))
+        missing, looked_at = wanted, 0
+        while looked_at < len(order):
+            step = max(missing, FEWEST_AT_ONCE) if one_by_one else len(order)
+            asked = order[looked_at : looked_at + step]
+            candidates: Bools = np.zeros(len(found), np.bool_)
+            candidates[asked] = True
+            passing = np.flatnonzero(self._passing(pod_class, cycle, pod, candidates, session)[asked])
+            if len(passing) >= missing:
+                found[asked[passing[:missing]]] = True
+                return found, looked_at + int(passing[missing - 1]) + 1
+            found[asked[passing]] = True
+            missing -= len(passing)
+            looked_at += len(asked)
+        return found, looked_at
+
+    def _passing(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, candidates: Bools, session: Session | None
+    ) -> Bools:
         if pod_class.profile.at("before_filter") or session:
             rows = np.flatnonzero(candidates).tolist()
             passed = [row for row in rows if self.status(pod_class, cycle, pod, row, session) is None]
-            ok = np.zeros(len(candidates), np.bool_)
+            ok: Bools = np.zeros(len(candidates), np.bool_)
             ok[passed] = True
             return ok
         ok = candidates.copy()
-        for form in _filters(pod_class, cycle):
+        kept = self._partly.filters(pod_class, cycle, pod) if self.keeps else None
+        for step in _filters(pod_class, cycle) if kept is None else kept.steps:
             if not ok.any():
                 break
-            columns = form.columns(self._cluster.nodes, self._view)
-            ok = form.many(cycle, form.shown(pod), columns, ok, self._cluster.nodes)
+            if isinstance(step, Filter):
+                ok = self._asking.passing(step, cycle, pod, ok)
+            elif kept is not None:
+                ok &= kept.masks[step, : len(ok)]
         return ok
 
     def statuses(
@@ -121,27 +168,34 @@ class FullEvaluation:
     def score(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools, session: Session | None = None
     ) -> Scored:
-        """Totals of the feasible nodes; what stands for others means nothing."""
-        nodes = self._cluster.nodes
-        totals = np.zeros(len(ok), np.int64)
+        """Totals of the feasible nodes with their parts; what stands for others means nothing."""
         parts: dict[str, Ints] = {}
         for scorer, weight in pod_class.scorers:
-            if scorer.name in cycle.skip_score:
-                continue
-            columns = scorer.columns(nodes, self._view)
-            scores = scorer.many(cycle, scorer.shown(pod), columns, ok, nodes)
-            if scorer.raw:
-                values = np.unique(scores[ok])
-                final = np.array(scorer.normalized(values.tolist()), np.int64)
-                normalized = np.zeros(len(ok), np.int64)
-                normalized[ok] = final[np.searchsorted(values, scores[ok])]
-                scores = normalized
-            parts[scorer.name] = weight * scores
-            totals += parts[scorer.name]
+            if scorer.name not in cycle.skip_score:
+                parts[scorer.name] = self._weighed(scorer, weight, cycle, pod, ok)
         if session and session.hooks.has("node_order"):
             parts[SESSION] = self._node_order(pod, ok, session)
-            totals += parts[SESSION]
-        return Scored(totals, parts)
+        return Scored(sum(parts.values(), np.zeros(len(ok), np.int64)), parts)
+
+    def totals(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools, session: Session | None = None
+    ) -> Ints:
+        """The totals alone."""
+        kept = self._partly.scores(pod_class, cycle, pod) if self.keeps else None
+        if kept is None:
+            return self.score(pod_class, cycle, pod, ok, session).totals
+        totals: Ints = kept.base[: len(ok)].copy()
+        for scorer, weight, scores in kept.raw:
+            totals += weight * normalized(scorer, scores[: len(ok)], ok)
+        for scorer, weight in kept.others:
+            totals += self._weighed(scorer, weight, cycle, pod, ok)
+        if session and session.hooks.has("node_order"):
+            totals += self._node_order(pod, ok, session)
+        return totals
+
+    def _weighed(self, scorer: Scorer, weight: int, cycle: Cycle, pod: Pod, ok: Bools) -> Ints:
+        scores = self._asking.scores(scorer, cycle, pod, ok)
+        return weight * (normalized(scorer, scores, ok) if scorer.raw else scores)
 
     def _predicate(self, pod: Pod, node: NodeView, session: Session) -> Status | None:
         answer = answers.call(

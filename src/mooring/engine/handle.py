@@ -11,7 +11,7 @@ from mooring.cluster.images import Images
 from mooring.cluster.labelsets import LabelTest
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.config.feature_gates import FeatureGates
-from mooring.engine.decisions import UNSCHEDULABLE, Evict, Wait
+from mooring.engine.decisions import UNSCHEDULABLE, Evict, Look, Wait
 from mooring.engine.objects import ObjectsOfKind
 from mooring.engine.trial import NodeTrial, demand_of
 from mooring.framework import answers
@@ -38,6 +38,7 @@ class EngineHandle(Handle):
     ) -> None:
         self._engine = engine
         self._scope = scope
+        self.meter = engine.meter
         self.profile = profile
         self.gates = gates
         self.random = rng
@@ -72,6 +73,9 @@ class EngineHandle(Handle):
 
     def write(self, write: Write) -> None:
         self._engine.decide(write)
+
+    def look_up(self, pod: Pod) -> None:
+        self._engine.decide(Look(pod))
 
     def report(self, pod: Pod, message: str) -> None:
         self._engine.decide(Wait(pod, UNSCHEDULABLE, message))

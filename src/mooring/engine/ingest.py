@@ -107,6 +107,7 @@ class Ingest:
         if known is None:
             with engine.cluster.statement() as statement:
                 placed = statement.take(pod, pod.spec.node_name, bound=True)
+            engine.cluster.counts.note(placed)  # ahead: a first selector would have to look at all of them
             engine.arrived(placed)
             if engine.queue.listening:  # while a cluster is read in, nobody is
                 engine.queue.move_all(event(ASSIGNED_POD, Action.ADD, None, pod), now)

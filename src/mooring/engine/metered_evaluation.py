@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 
 from mooring.cluster.cluster import Cluster
-from mooring.cluster.columns import Bools
+from mooring.cluster.columns import Bools, Rows
+from mooring.cluster.nodes import Ints
 from mooring.cluster.view import ClusterView
 from mooring.engine.classes import PodClass
-from mooring.engine.full import FullEvaluation, Scored
+from mooring.engine.full import FullEvaluation
 from mooring.engine.nominator import Nominator
 from mooring.engine.placing import Placer
 from mooring.framework.cycle import Cycle
@@ -42,14 +43,24 @@ class MeteredEvaluation(FullEvaluation):
     def feasible(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, candidates: Bools, session: Session | None = None
     ) -> Bools:
-        self._meter.count(FULL_EVALUATIONS, cycle.profile).value += 1
-        start, status = self._timer.clock(), ERROR
-        try:
+        with self._filtering(cycle) as point:
             ok = super().feasible(pod_class, cycle, pod, candidates, session)
-            status = SUCCESS if ok.any() else CODE_NAMES[Code.UNSCHEDULABLE]
+            point.found(ok)
             return ok
-        finally:
-            self._timer.observe("Filter", status, cycle.profile, start)
+
+    def first(
+        self,
+        pod_class: PodClass,
+        cycle: Cycle,
+        pod: Pod,
+        order: Rows,
+        wanted: int,
+        session: Session | None = None,
+    ) -> tuple[Bools, int]:
+        with self._filtering(cycle) as point:
+            ok, looked_at = super().first(pod_class, cycle, pod, order, wanted, session)
+            point.found(ok)
+            return ok, looked_at
 
     def pre_score(self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools | None) -> None:
         start, status = self._timer.clock(), ERROR
@@ -59,16 +70,37 @@ class MeteredEvaluation(FullEvaluation):
         finally:
             self._timer.observe("PreScore", status, cycle.profile, start)
 
-    def score(
+    def totals(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools, session: Session | None = None
-    ) -> Scored:
+    ) -> Ints:
         start, status = self._timer.clock(), ERROR
         try:
-            scored = super().score(pod_class, cycle, pod, ok, session)
+            totals = super().totals(pod_class, cycle, pod, ok, session)
             status = SUCCESS
-            return scored
+            return totals
         finally:
             self._timer.observe("Score", status, cycle.profile, start)
+
+    def _filtering(self, cycle: Cycle) -> Filtering:
+        self._meter.count(FULL_EVALUATIONS, cycle.profile).value += 1
+        return Filtering(self._timer, cycle.profile)
+
+
+class Filtering:
+    """Times a search: an error unless it is said what was found."""
+
+    def __init__(self, timer: PointTimer, profile: str) -> None:
+        self._timer, self._profile, self._status = timer, profile, ERROR
+
+    def found(self, ok: Bools) -> None:
+        self._status = SUCCESS if ok.any() else CODE_NAMES[Code.UNSCHEDULABLE]
+
+    def __enter__(self) -> Filtering:
+        self._start = self._timer.clock()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.observe("Filter", self._status, self._profile, self._start)
 
 
 def metered_placer(

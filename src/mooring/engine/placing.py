@@ -193,10 +193,16 @@ class Placer:
     def _feasible(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None, session: Session | None
     ) -> Bools:
+        self.full.keeps = self.keep_evaluations
+        wanted = self._sampling.wanted(pod_class.profile.plan, rows)
+        if wanted is not None and not self._nominator:
+            order = self._sampling.order(rows)
+            ok, looked_at = self.full.first(pod_class, cycle, pod, order, wanted, session)
+            self._sampling.move_on(looked_at)
+            return ok
         ok = self.full.feasible(pod_class, cycle, pod, self._mask(rows), session)
         if self._nominator:
             ok[list(self._among_nominated.statuses(pod_class, cycle, pod, rows))] = False
-        wanted = self._sampling.wanted(pod_class.profile.plan, rows)
         if wanted is not None:
             ok = self._mask(self._sampling.first(set(np.flatnonzero(ok).tolist()), rows, wanted))
         return ok
@@ -207,12 +213,12 @@ class Placer:
         if pod_class.pre_scores:
             self.full.pre_score(pod_class, cycle, pod, None)
         kept = self.kept.of(pod_class, cycle)
-        buckets = kept.sync(cycle, pod)
+        kept.sync(cycle, pod)
         if self._nominator:
             kept.domains.lend(cycle)
             barred = self._among_nominated.statuses(pod_class, cycle, pod, rows)
-            buckets = kept.sync(cycle, pod)  # trying nominated pods touched their rows
-            with buckets.without(barred):
+            index = kept.sync(cycle, pod)  # trying nominated pods touched their rows
+            with index.without(barred):
                 return self._best_kept(pod_class, cycle, pod, kept, rows)
         choice = self._best_kept(pod_class, cycle, pod, kept, rows)
         if choice is None:
@@ -236,18 +242,18 @@ class Placer:
     def _best_kept(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, kept: KeptEvaluation, rows: Rows | None
     ) -> Choice | None:
-        buckets = kept.buckets
+        index = kept.index
         wanted = self._sampling.wanted(pod_class.profile.plan, rows)
         if wanted is not None:
-            rows = self._sampling.first({row for row, _ in buckets.totals()}, rows, wanted)
+            rows = self._sampling.first({row for row, _ in index.totals()}, rows, wanted)
         if rows is None:
-            _, tied = buckets.best()
+            _, tied = index.best()
             if not tied:
                 return None
             row = self._ties.pick(pod_class.profile, cycle, pod, tied)
             if self.count_nodes:
-                self._count(cycle, rows, sum(group.size for group, _ in buckets.additions()))
-            return Choice(row, self._named(buckets.totals()) if self.keep_scores else None)
+                self._count(cycle, rows, index.feasible())
+            return Choice(row, self._named(index.totals()) if self.keep_scores else None)
         totals = kept.among(rows)
         if not totals:
             return None
@@ -278,7 +284,7 @@ class Placer:
         feasible = np.flatnonzero(ok)
         if pod_class.pre_scores:
             self.full.pre_score(pod_class, cycle, pod, ok)
-        scored = self.full.score(pod_class, cycle, pod, ok, session).totals
+        scored = self.full.totals(pod_class, cycle, pod, ok, session)
         if bonus:
             scored[list(bonus)] += np.fromiter(bonus.values(), np.int64, len(bonus))
         totals = scored[feasible]

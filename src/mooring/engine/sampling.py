@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+import numpy as np
+
+from mooring.cluster.columns import Rows
 from mooring.cluster.nodes import NodeTable
 from mooring.config.profiles import ProfilePlan
 
@@ -44,6 +47,8 @@ class Sampling:
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
         self._order: list[int] = []
+        self._array: Rows = np.zeros(0, np.intp)  # the same, and of which list it is made
+        self._array_of = self._order
         self._position = -1
         self._start = 0
 
@@ -68,8 +73,25 @@ class Sampling:
                 found.append(row)
                 if len(found) == wanted:
                     break
-        self._start = (self._start + looked_at) % max(1, len(self._nodes))
+        self.move_on(looked_at)
         return found
+
+    def order(self, candidates: Collection[int] | None) -> Rows:
+        """The rows in the order this round looks at them."""
+        listed = np.array(self._listed(candidates), np.intp) if candidates is not None else self._all()
+        start = self._start % max(1, len(listed))
+        return np.concatenate([listed[start:], listed[:start]])
+
+    def move_on(self, looked_at: int) -> None:
+        """The next round starts behind so many rows."""
+        self._start = (self._start + looked_at) % max(1, len(self._nodes))
+
+    def _all(self) -> Rows:
+        """All rows in order, as an array."""
+        order = self._listed(None)
+        if self._array_of is not order:
+            self._array, self._array_of = np.array(order, np.intp), order
+        return self._array
 
     def _listed(self, candidates: Collection[int] | None) -> list[int]:
         position = self._nodes.node_journal.position

@@ -105,6 +105,7 @@ class Verdicts:
 
     def forget(self) -> None:
         self._known.clear()
+        self._full.forget()
 
     def _keep(self, pod_class: PodClass, verdict: Verdict) -> None:
         if not pod_class.shared:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from mooring.config.durations import format_duration
 from mooring.engine.queued import QueuedPod
 from mooring.framework.cycle import Cycle
 from mooring.framework.profile import Profile
@@ -90,14 +91,3 @@ class PermitWait:
     def _finish(self, status: Status | None) -> None:
         self.settled = True
         self._settle(self, status)
-
-
-def format_duration(seconds: float) -> str:
-    """A duration as Go prints it: 1m30s, 500ms."""
-    if seconds and seconds < 1:
-        return f"{seconds * 1000:g}ms"
-    hours, rest = divmod(seconds, 3600)
-    minutes, rest = divmod(rest, 60)
-    text = f"{hours:.0f}h" if hours else ""
-    text += f"{minutes:.0f}m" if minutes or hours else ""
-    return f"{text}{rest:g}s"

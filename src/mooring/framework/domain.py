@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 from typing import Any, Self
 
+from numpy.typing import NDArray
+
 from mooring.cluster.view import NodeView
 from mooring.framework.cycle import Cycle
 from mooring.framework.plugin import Plugin
@@ -56,6 +58,32 @@ class DomainState(ABC):
         """A copy to try things on."""
 
 
+class FollowingState(DomainState):
+    """A state that finds out by itself which rows changed, and keeps all keys at hand.
+
+    Such a state is not told of every row that changed, only asked to `sync`. Most changes make no
+    difference to it, and then it costs next to nothing, however many classes of pods there are.
+    """
+
+    version: Hashable = None  # moves when what it says of a key may be different; None: it always may
+
+    @abstractmethod
+    def sync(self) -> Collection[int]:
+        """Takes in what changed since the last time; the rows whose keys may be others now."""
+
+    @abstractmethod
+    def key(self, row: int) -> Key:
+        """The key of a row, as of the last `sync`."""
+
+    @abstractmethod
+    def numbered(self, rows: int) -> tuple[NDArray[Any], Sequence[Key]]:
+        """The keys of the first rows at once: a number for each row, and the key of each number."""
+
+    def update(self, row: int, node: NodeView | None) -> Key:
+        self.sync()
+        return self.key(row)
+
+
 class DomainPlugin(Plugin):
     """A plugin that judges nodes by key. Its per-node form is made from its state."""
 
@@ -74,7 +102,11 @@ class DomainPlugin(Plugin):
         state = self._state(cycle, pod)
         if not state.scores:
             return SKIP
-        key_of = {node.row: state.update(node.row, node) for node in nodes}
+        if isinstance(state, FollowingState):
+            state.sync()
+            key_of = {node.row: state.key(node.row) for node in nodes}
+        else:
+            key_of = {node.row: state.update(node.row, node) for node in nodes}
         sizes = Counter(key_of.values())
         scores = dict(zip(sizes, state.raw_scores(list(sizes), list(sizes.values())), strict=True))
         cycle.write(f"scores of {self.name}", {row: scores[key] for row, key in key_of.items()})
@@ -97,8 +129,11 @@ class DomainPlugin(Plugin):
         state: Any = cycle.read(self.state_key(), None)
         if state is None:
             state = self.domain(cycle, pod)
-            for node in self.handle.cluster.nodes:
-                state.update(node.row, node)
+            if isinstance(state, FollowingState):
+                state.sync()
+            else:
+                for node in self.handle.cluster.nodes:
+                    state.update(node.row, node)
             cycle.write(self.state_key(), state)
         found: DomainState = state
         return found

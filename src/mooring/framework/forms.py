@@ -7,7 +7,9 @@ for one, a vector form is called with one row. What comes back is checked on the
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ import numpy as np
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import Bools, NodeColumns, Rows, StaticColumns
 from mooring.cluster.nodes import Ints, NodeTable
-from mooring.cluster.view import ClusterView, StaticNode
+from mooring.cluster.view import ClusterView, NodeView, StaticNode
 from mooring.framework import answers
 from mooring.framework.answers import FILTER_CODES, Mask
 from mooring.framework.cycle import Cycle
@@ -30,6 +32,25 @@ from mooring.model.objects import Pod
 VECTOR_ONLY = unschedulable("node(s) were rejected")
 
 
+class PodColumns(ABC):
+    """A third form: many pods, one node. A plugin that offers it (`pod_columns`) is asked about a node that
+    changed once for all classes of pods that are waiting. Each has a slot; what is read of its pods is put
+    there. Answers must be those of the other forms, for every slot that was put."""
+
+    @abstractmethod
+    def put(self, slot: int, pod: Pod) -> None:
+        """What is read of a pod; slots are used again for others."""
+
+    def filter(self, node: NodeView, slots: int) -> Bools:
+        """Whether the node passes for the pod of each of the first slots. Not asked of those that only score."""
+        raise NotImplementedError
+
+    def score(self, node: NodeView, slots: int) -> Ints:
+        """What the node scores for the pod of each of the first slots. Scores that are normalised have no
+        such form."""
+        raise NotImplementedError
+
+
 class Form:
     """What filter and score have in common: which node and pod the plugin is shown."""
 
@@ -40,6 +61,12 @@ class Form:
         self.one_method = one
         self.many_method = many
         self.hides_identity = plugin.scope is not Scope.CLUSTER and not signs_itself(type(plugin))
+
+    @cached_property
+    def over_pods(self) -> bool:
+        """Whether it can be asked about one node for many pods."""
+        make = getattr(self.plugin, "pod_columns", None)
+        return make is not None and self.plugin.scope is Scope.ROW and make() is not None
 
     def watch(self, watched: Callable[[str, Any], Any]) -> None:
         """Puts something that watches between the plugin's methods and whoever calls them."""
@@ -142,6 +169,10 @@ class Filter(Form):
                 raise answers.failed(
                     self.name, "filter_nodes", f"filter and filter_nodes disagree on node {node.name}"
                 )
+            if self.over_pods and OverPods([self], ()).one(pod, node)[0] != (status is None):
+                raise answers.failed(
+                    self.name, "pod_columns", f"filter and pod_columns disagree on node {node.name}"
+                )
 
 
 class Scorer(Form):
@@ -200,7 +231,7 @@ class Scorer(Form):
             raise answers.failed(
                 self.name, "score", f"score_nodes returned {_kind(scores)}, not {len(columns)} integers"
             )
-        if not self.raw:
+        if not self.raw and len(scores) and not _in_range(scores):
             asked = scores if among is None else scores[among]
             for value in (asked.min(), asked.max()) if len(asked) else ():
                 if not 0 <= value <= MAX_SCORE:
@@ -214,14 +245,60 @@ class Scorer(Form):
         columns = self.columns(cluster.nodes, view)
         scores = self.many(cycle, shown, columns, columns.alive, cluster.nodes)
         for node in view.nodes:
-            if scores[node.row] != self.one(
-                cycle, shown, self.view(cluster.nodes, node), cluster.nodes, view
-            ):
+            score = self.one(cycle, shown, self.view(cluster.nodes, node), cluster.nodes, view)
+            if scores[node.row] != score:
                 raise answers.failed(
                     self.name, "score_nodes", f"score and score_nodes disagree on node {node.name}"
                 )
+            if self.over_pods and not self.raw and OverPods((), [(self, 1)]).one(pod, node)[1] != score:
+                raise answers.failed(
+                    self.name, "pod_columns", f"score and pod_columns disagree on node {node.name}"
+                )
         if self.raw:
             self.normalized(sorted({int(scores[node.row]) for node in view.nodes}))
+
+
+class OverPods:
+    """Filters and scorers of row scope over many pods, each of which has a slot."""
+
+    def __init__(self, filters: Sequence[Filter], scorers: Sequence[tuple[Scorer, int]]) -> None:
+        forms: list[Filter | Scorer] = [*filters, *(scorer for scorer, _ in scorers)]
+        plugins: dict[str, Any] = {form.name: form.plugin for form in forms}
+        self._columns: dict[str, PodColumns] = {
+            name: answers.call(name, "pod_columns", plugin.pod_columns) for name, plugin in plugins.items()
+        }
+        self._filters = [(form.name, self._columns[form.name].filter) for form in filters]
+        self._scorers = [(form.name, self._columns[form.name].score, weight) for form, weight in scorers]
+
+    def put(self, slot: int, pod: Pod) -> None:
+        for name, columns in self._columns.items():
+            answers.call(name, "pod_columns", columns.put, slot, pod)
+
+    def one(self, pod: Pod, node: NodeView) -> tuple[bool, int]:
+        """Whether the node passes for one pod, and its weighted score: for comparing forms."""
+        self.put(0, pod)
+        ok, total = self.ask(node, 1)
+        return bool(ok[0]), int(total[0])
+
+    def ask(self, node: NodeView, slots: int) -> tuple[Bools, Ints]:
+        """For which of the slots the node passes, and its weighted score; what stands for others means
+        nothing."""
+        ok: Bools = np.ones(slots, np.bool_)
+        for name, asks in self._filters:
+            passed = answers.call(name, "filter", asks, node, slots)
+            if not (isinstance(passed, np.ndarray) and passed.dtype == np.bool_ and passed.shape == (slots,)):
+                raise answers.failed(name, "filter", f"returned {_kind(passed)}, not {slots} booleans")
+            ok &= passed
+        total: Ints = np.zeros(slots, np.int64)
+        for name, scores, weight in self._scorers:
+            given = answers.call(name, "score", scores, node, slots)
+            if not (isinstance(given, np.ndarray) and given.dtype == np.int64 and given.shape == (slots,)):
+                raise answers.failed(name, "score", f"returned {_kind(given)}, not {slots} integers")
+            if slots and not _in_range(given):
+                for value in given[ok & ((given < 0) | (given > MAX_SCORE))][:1].tolist():
+                    raise answers.out_of_range(name, value)
+            total += given if weight == 1 else weight * given
+        return ok, total
 
 
 def _normalizer(plugin: Plugin) -> Normalizer | None:
@@ -231,6 +308,11 @@ def _normalizer(plugin: Plugin) -> Normalizer | None:
         return found
     normalizer: Normalizer | None = getattr(plugin, "normalize", None)
     return normalizer
+
+
+def _in_range(scores: Ints) -> bool:
+    """Whether all are scores; `argmax` and `argmin` are quicker than `max` and `min`."""
+    return bool(scores[scores.argmin()] >= 0 and scores[scores.argmax()] <= MAX_SCORE)
 
 
 def _kind(value: Any) -> str:

@@ -9,7 +9,7 @@ plugin, where it has these points, at `plan_group` which node each is to be trie
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -17,6 +17,7 @@ import msgspec
 
 from mooring.cluster.view import NodeView
 from mooring.framework.status import Status
+from mooring.framework.trial import Demand
 from mooring.model.objects import Pod
 
 
@@ -62,6 +63,10 @@ class GroupTrial(Protocol):
     @property
     def group(self) -> Group: ...
 
+    @property
+    def nominated(self) -> Mapping[str, str]:
+        """The nodes members were to come to before, by uid. In the trial nobody is held to them."""
+
     def __enter__(self) -> Self: ...
 
     def __exit__(
@@ -74,12 +79,20 @@ class GroupTrial(Protocol):
     def put_back(self, uid: str) -> None:
         """Puts a pod that was taken off back where it was."""
 
-    def room(self) -> Room:
-        """The room there is now."""
+    def demand(self, uid: str) -> Demand | Status | None:
+        """What a member needs to be free. A status when it is refused before any node is asked; None when
+        other filters that look at pods come first."""
+
+    def room(self, members: Collection[str] | None = None) -> Room:
+        """The room there is now, for all members or for some of them."""
 
     def place(self, plan: Mapping[str, str] | None = None) -> dict[str, str]:
         """Places the members one after the other, on the nodes of the plan if there is one, and returns the
         nodes of those that found a place, by uid. Places of an earlier call are given back first."""
+
+    def seat(self, uid: str, nodes: Iterable[str]) -> str:
+        """Places one member on the first of these nodes that takes it, besides those placed already. Returns
+        the node, "" when there is none."""
 
     def still_fits(self, node_name: str) -> bool:
         """Whether the members placed on a node still pass its filters, coming one after the other, after
@@ -89,9 +102,15 @@ class GroupTrial(Protocol):
 class GroupWayOut(msgspec.Struct, frozen=True):
     """The pods to evict so that the group fits, and the node each member is to get, by uid.
 
-    With a `status` that rejects it is none: it only says why.
+    With a `status` that rejects it is none: it only says why, and `nominated` are nominations to be kept.
+    `message` is what members are told of a way out.
     """
 
     victims: tuple[Pod, ...] = ()
     nominated: dict[str, str] = {}
     status: Status | None = None
+    message: str = ""
+
+    @property
+    def told(self) -> str:
+        return self.message if self.status is None else self.status.message

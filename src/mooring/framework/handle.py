@@ -14,6 +14,7 @@ from mooring.cluster.view import ClusterView, NodeView
 from mooring.config.feature_gates import FeatureGates
 from mooring.errors import ScopeError
 from mooring.framework.cycle import Cycle
+from mooring.framework.meter import Meter
 from mooring.framework.scope import Scope
 from mooring.framework.status import Status
 from mooring.framework.trial import Demand, Trial
@@ -77,6 +78,7 @@ class Handle(ABC):
     """Given to each plugin when it is made; lives as long as its profile."""
 
     api: Api | None = None  # present in the binding cycle only
+    meter: Meter | None = None  # where plugins count; None when nobody reads it
     profile: str
     gates: FeatureGates
     random: random.Random  # the engine's seeded source
@@ -117,6 +119,11 @@ class Handle(ABC):
     @abstractmethod
     def write(self, write: Write) -> None:
         """Has an object written. What comes of it shows when the object changes."""
+
+    @abstractmethod
+    def look_up(self, pod: Pod) -> None:
+        """Has the API server asked for the last state of a pod that is no longer followed. Whatever it
+        answers, plugins hear of the pod at `pod_gone` once more; with its last phase, if it has finished."""
 
     @abstractmethod
     def report(self, pod: Pod, message: str) -> None:

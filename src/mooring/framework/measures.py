@@ -136,6 +136,18 @@ AFTER_FLUSH = _counter(
     "scheduler_pod_scheduled_after_flush_total", "ALPHA",
     "Pods that were scheduled after they had been tried again only because they had waited too long.",
 )  # fmt: skip
+WAITING_GANG_GROUPS = _gauge(
+    "scheduler_waiting_gang_group_number", "",
+    "Gangs, or groups of gangs, that have all the pods they need and have not started.",
+)  # fmt: skip
+GANG_START_SECONDS = _histogram(
+    "mooring_gang_start_duration_seconds", "", exponential(0.01, 2, 20),
+    "Time from the moment a gang had all the pods it needs until they were let go together.",
+)  # fmt: skip
+GANGS_TIMED_OUT = _counter(
+    "mooring_gangs_timed_out_total", "",
+    "Gangs that had all the pods they need and did not start within their waiting time.",
+)  # fmt: skip
 FULL_EVALUATIONS = _counter(
     "mooring_full_evaluations_total", "",
     "Searches that asked the filters about every node, not only about what changed since a pod like it.",

@@ -73,6 +73,11 @@ class Plugin:
         """
         return WHOLE_POD
 
+    def judges(self, sign: Hashable) -> bool:
+        """Whether it filters or scores pods of a signature. A plugin that only sometimes does says so here:
+        pods that it has nothing to say about nodes for are then placed as fast as without it."""
+        return True
+
     def endpoints(self) -> Mapping[str, Endpoint]:
         """What the plugin shows of itself over HTTP, by path; see `mooring.framework.endpoints`."""
         return {}

@@ -35,8 +35,11 @@ POINTS: dict[str, Point] = {
         _point("pod_seen", "pod"),
         _point("pod_gone", "pod"),
         _point("object_seen", "before after"),
+        _point("follow_up", ""),
+        _point("wake_at", ""),
         # pods tried together
         _point("order_of", "pod"),
+        _point("network", ""),
         _point("group", "pod"),
         _point("plan_group", "cycle group room", "preFilter"),
         _point("post_filter_group", "cycle group trial", "postFilter"),

@@ -99,6 +99,9 @@ class StageHandle(Handle):
     def write(self, write: Write) -> None:
         return None
 
+    def look_up(self, pod: Pod) -> None:
+        return None
+
     def report(self, pod: Pod, message: str) -> None:
         return None
 

@@ -53,9 +53,13 @@ class Channels:
     def take(self) -> None:
         self._in_use += 1
 
-    async def give_back(self) -> None:
+    def was_last(self) -> bool:
+        """Gives them back. True for the last who used retired ones: it has to close them."""
         self._in_use -= 1
-        if self._is_retired and not self._in_use:
+        return self._is_retired and not self._in_use
+
+    async def give_back(self) -> None:
+        if self.was_last():
             await self.close()
 
     async def retire(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import random as randomness
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,7 +20,7 @@ from mooring.kube.answers import error_from, error_of_event
 from mooring.kube.backoff import REQUESTS, Backoff, Pace
 from mooring.kube.limiter import Limiter
 from mooring.kube.resources import Resource
-from mooring.kube.transport import Query, Request, Sender
+from mooring.kube.transport import Asker, Query, Request, Sender, ask
 
 STRATEGIC = "application/strategic-merge-patch+json"
 MERGE = "application/merge-patch+json"
@@ -41,7 +42,7 @@ class Page(msgspec.Struct, frozen=True):
     resource_version: str
 
 
-class WatchEvent(msgspec.Struct, frozen=True):
+class WatchEvent(msgspec.Struct, frozen=True, gc=False):
     """ADDED, MODIFIED, DELETED or BOOKMARK, and the object."""
 
     type: str
@@ -78,6 +79,7 @@ class Client:
         random: Callable[[], float] = randomness.random,
     ) -> None:
         self._transport = transport
+        self._send = transport.ask if isinstance(transport, Asker) else partial(ask, transport)
         self._limiter = limiter
         self._pace = backoff
         self._retries = retries
@@ -117,9 +119,10 @@ class Client:
         timeout_seconds: float | None = None,
         namespace: str = "",
         opened: Callable[[], None] = lambda: None,
-    ) -> AsyncIterator[WatchEvent]:
+    ) -> AsyncIterator[list[WatchEvent]]:
         """Changes since a resource version, until the server ends the watch. Never tried again here.
 
+        Those that come together are handed on together, also those that came before something went wrong.
         `opened` is called once the server lets it be watched, which may be long before the first change.
         """
         seconds = timeout_seconds or WATCH_SECONDS * (1 + self._random())
@@ -136,9 +139,12 @@ class Client:
             if response.status >= 300:
                 raise error_from(response.status, await response.read(), response.headers)
             opened()
-            async for line in response.lines():
-                if line:
-                    yield _event(line)
+            async for lines in response.bursts():
+                events, error = _events(lines)
+                if events:
+                    yield events
+                if error is not None:
+                    raise error
 
     async def create(
         self,
@@ -209,12 +215,12 @@ class Client:
                 await self._sleep(backoff.next(error.retry_after))
 
     async def _ask_once(self, request: Request) -> bytes:
-        await self._limit()
-        async with self._transport.send(request) as response:
-            answer = await response.read()
-            if response.status < 300:
-                return answer
-            raise error_from(response.status, answer, response.headers)
+        if self._limiter is not None and not self._limiter.try_acquire():
+            await self._limiter.acquire()
+        answer = await self._send(request)
+        if answer.status < 300:
+            return answer.body
+        raise error_from(answer.status, answer.body, answer.headers)
 
     async def _limit(self) -> None:
         if self._limiter is not None and not self._limiter.try_acquire():
@@ -230,14 +236,20 @@ def _worth_retrying(error: ApiError, *, anyway: bool) -> bool:
     return anyway and (isinstance(error, TooManyRequests) or error.code >= 500)
 
 
-def _event(line: bytes) -> WatchEvent:
-    try:
-        event = _decode_event(line)
-    except msgspec.DecodeError:
-        raise Unreachable(0, CUT_SHORT) from None
-    if event.type == "ERROR":
-        raise error_of_event(event.object)
-    return event
+def _events(lines: list[bytes]) -> tuple[list[WatchEvent], ApiError | None]:
+    """The events of lines, up to the first that is none, or tells of an error; and that error."""
+    events: list[WatchEvent] = []
+    for line in lines:
+        if not line:
+            continue
+        try:
+            event = _decode_event(line)
+        except msgspec.DecodeError:
+            return events, Unreachable(0, CUT_SHORT)
+        if event.type == "ERROR":
+            return events, error_of_event(event.object)
+        events.append(event)
+    return events, None
 
 
 def _read(answer: bytes, decode: Callable[[bytes], Any]) -> Any:

@@ -31,12 +31,14 @@ from mooring.model.objects import (
     Pod,
     PodCondition,
     PodSchedulingGate,
+    PodSchedulingGroup,
     PodSpec,
     PodStatus,
     ResourceRequirements,
     Resources,
     Toleration,
     TopologySpreadConstraint,
+    WorkloadReference,
 )
 from mooring.model.requests import is_resizing
 
@@ -78,6 +80,8 @@ class PodDecoder:
             "overhead": Fragments(Resources, {}),
             "resources": Fragments(ResourceRequirements, None),
             "scheduling_gates": Fragments(tuple[PodSchedulingGate, ...], ()),
+            "scheduling_group": Fragments(PodSchedulingGroup, None),
+            "workload_ref": Fragments(WorkloadReference, None),
             "resource_claims": Fragments(tuple[dict[str, Any], ...], ()),
         }
         self._ports: Fragments[tuple[ContainerPort, ...]] = Fragments(tuple[ContainerPort, ...], ())

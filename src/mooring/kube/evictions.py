@@ -1,7 +1,8 @@
-"""Evicts pods to make room for others: says why in their status, deletes them, records an Event.
+"""Evicts pods: says why in their status, deletes them, records an Event.
 
-All victims of one pod but the last go at the same time, then the last one: when it is gone, so are the
-others. When one of them stays, the last one is spared: it would go for nothing.
+Most make room for another pod; one that is evicted for a reason of its own goes by itself. All victims of
+one pod but the last go at the same time, then the last one: when it is gone, so are the others. When one of
+them stays, the last one is spared: it would go for nothing.
 
 Who they make room for is tried again as soon as it is told that one of them stays. So that is told after a
 pause: what the API server refuses now it most likely refuses again.
@@ -16,6 +17,7 @@ from typing import Any
 
 from mooring.engine.decisions import Evict
 from mooring.engine.events import Event, EvictFailed
+from mooring.engine.evicted import words_of
 from mooring.errors import MooringError
 from mooring.kube.pool import Pool
 from mooring.kube.recorder import Recorder
@@ -23,16 +25,13 @@ from mooring.kube.recorder import Recorder
 log = logging.getLogger("mooring.kube")
 
 PAUSE_S = 1.0
-ACTION, REASON = "Preempting", "Preempted"
-NOTE = "Preempted by pod {} on node {}"
-IN_MEMORY = " (in kube-scheduler memory)."
 SPARED = "another pod that was to make room with it stays"
 
 DeletePod = Callable[[Evict], Coroutine[Any, Any, None]]
 
 
 class Group:
-    """The victims of one pod."""
+    """The victims of one pod, or one that goes for a reason of its own."""
 
     def __init__(self) -> None:
         self.victims: list[Evict] = []
@@ -56,23 +55,24 @@ class Evictions:
         self._tell = tell
         self._recorder = recorder
         self._sleep = sleep
-        self._groups: dict[str, Group] = {}  # by who they make room for; not begun yet
+        self._groups: dict[str, Group] = {}  # by who they make room for, or their own uid; not begun yet
         self.open = 0  # groups of which some victim is yet to be evicted
 
     def perform(self, decision: Evict) -> None:
-        group = self._groups.get(decision.by)
+        together = decision.by or decision.pod.uid
+        group = self._groups.get(together)
         if group is None:
-            group = self._groups[decision.by] = Group()
+            group = self._groups[together] = Group()
             self.open += 1
-            asyncio.get_running_loop().call_soon(self._begin, decision.by)
+            asyncio.get_running_loop().call_soon(self._begin, together)
         group.victims.append(decision)
 
     def drop(self) -> None:
         """Forgets what was not begun."""
         self._groups.clear()
 
-    def _begin(self, by: str) -> None:
-        group = self._groups.pop(by, None)
+    def _begin(self, together: str) -> None:
+        group = self._groups.pop(together, None)
         if group is None:
             return
         others = group.victims[:-1]
@@ -97,7 +97,8 @@ class Evictions:
                 await self._delete(decision)
                 self.record(decision)
         except MooringError as error:
-            log.warning("evicting %s to make room for %s: %s", decision.pod.key, decision.by, error)
+            room = f" to make room for {decision.by}" if decision.by else ""
+            log.warning("evicting %s%s: %s", decision.pod.key, room, error)
             await self._sleep(PAUSE_S)
             self._tell(EvictFailed(decision.pod, decision.by, str(error)))
             if group is not None:
@@ -110,13 +111,13 @@ class Evictions:
     def record(self, decision: Evict, *, in_memory: bool = False) -> None:
         """Tells who reads Events. `in_memory`: the victim was not bound yet, and goes on waiting."""
         pod, preemptor = decision.pod, decision.preemptor
-        note = NOTE.format(preemptor.uid if preemptor else decision.by, decision.node or pod.spec.node_name)
+        words = words_of(decision, preemptor.uid if preemptor else decision.by, in_memory=in_memory)
         self._recorder.record(
             "Normal",
-            REASON,
-            ACTION,
+            words.reason,
+            words.action,
             pod,
-            note + IN_MEMORY if in_memory else note,
+            words.note,
             controller=(preemptor or pod).spec.scheduler_name,
             related=preemptor,
         )

@@ -1,7 +1,8 @@
 """Short requests over kept connections, for as little as HTTP/1.1 can cost.
 
-A scheduler writes twice for every pod, thousands of times a second. The general client spends ten times
-as long on each of those writes as this: one write to a connection, one answer read whole, no layers.
+A scheduler writes twice for every pod, thousands of times a second. What is to be sent is gathered for a
+moment while others are under way, and goes out several requests to a write: a write costs more than all
+else about a request. A request that is alone is sent at once, by itself.
 What is long, compressed, streamed or goes through a proxy is not for here.
 """
 
@@ -10,88 +11,18 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
-from typing import cast
+from collections.abc import AsyncIterator, Callable, Mapping
 
 from mooring.errors import Unreachable
-from mooring.kube.http_answer import Answer, AnswerReader, BadAnswer
+from mooring.kube.connection import Asked, Connection
+from mooring.kube.http_answer import Answer
 
 IDLE_S = 45.0  # servers close connections idle for longer; a write must not meet that
-CUT = "the connection was closed before the answer"
+GATHER_S = 0.002  # how long requests wait for others while there are answers to come
+DEPTH = 8  # requests in one write, at most: a server answers them one after the other
+SPREAD = 4  # connections that requests are spread over before any carries two
 
-
-class Connection(asyncio.Protocol):
-    """One connection, one request at a time."""
-
-    def __init__(self) -> None:
-        self.idle_since = 0.0
-        self.usable = False
-        self._transport: asyncio.Transport | None = None
-        self._reader = AnswerReader()
-        self._waiter: asyncio.Future[Answer] | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport, self.usable = cast(asyncio.Transport, transport), True
-
-    def data_received(self, data: bytes) -> None:
-        if self._waiter is None:
-            self.close()  # nobody asked: whatever this is, it answers no request of ours
-            return
-        try:
-            answer = self._reader.feed(data)
-        except BadAnswer as error:
-            self._fail(str(error))
-            return
-        if answer is not None:
-            self._answered(answer)
-
-    def eof_received(self) -> None:
-        self._ended()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._ended(exc)
-
-    def ask(self, request: bytes) -> asyncio.Future[Answer]:
-        """Sends a request; the future has the answer, or Unreachable."""
-        assert self._transport is not None
-        assert self._waiter is None
-        self._waiter = waiter = asyncio.get_running_loop().create_future()
-        self._reader.start()
-        self._transport.write(request)
-        return waiter
-
-    def abandon(self) -> None:
-        """Nobody waits for the answer any more, so nothing else can be asked here."""
-        self._waiter = None
-        self.close()
-
-    def close(self) -> None:
-        self.usable = False
-        if self._transport is not None:
-            self._transport.close()
-
-    def _answered(self, answer: Answer) -> None:
-        waiter, self._waiter = self._waiter, None
-        if not answer.keeps_alive or self._reader.has_more:
-            self.close()
-        if waiter is not None and not waiter.done():
-            waiter.set_result(answer)
-
-    def _ended(self, error: Exception | None = None) -> None:
-        self.usable = False
-        if self._waiter is None:
-            return
-        answer = self._reader.end()
-        if answer is not None:
-            self._answered(answer)
-        else:
-            self._fail(str(error) if error and str(error) else CUT)
-
-    def _fail(self, why: str) -> None:
-        waiter, self._waiter = self._waiter, None
-        self.close()
-        if waiter is not None and not waiter.done():
-            waiter.set_exception(Unreachable(0, why, sent=True))
+Check = Callable[[], None]
 
 
 class Connections:
@@ -102,49 +33,147 @@ class Connections:
     ) -> None:
         self._host, self._port, self._tls = host, port, tls
         self._server_name = (server_name or host) if tls is not None else None
+        self._limit = limit
+        self._queue: deque[Asked] = deque()
         self._idle: list[Connection] = []
-        self._slots = limit
-        self._queue: deque[asyncio.Future[None]] = deque()
         self._open: set[Connection] = set()
+        self._opening: set[asyncio.Task[None]] = set()
+        self._flush: asyncio.Handle | None = None  # the next time that something is sent
+        self._sweep: asyncio.TimerHandle | None = None  # the next look for answers that are overdue
 
-    async def exchange(self, request: bytes, timeout_s: float) -> Answer:
-        """The answer to the bytes of a whole request, or Unreachable."""
+    async def exchange(self, request: bytes, timeout_s: float, check: Check | None = None) -> Answer:
+        """The answer to the bytes of a whole request, or Unreachable. What `check` raises, just before the
+        request would be sent, is raised instead of sending it."""
         loop = asyncio.get_running_loop()
-        await self._slot()
+        asked = Asked(request, timeout_s, loop.create_future(), check)
+        self._queue.append(asked)
+        if self._flush is None:
+            self._plan(loop)
         try:
-            connection = self._kept(loop.time()) or await self._connect(timeout_s)
-            waiter = connection.ask(request)
-            timer = loop.call_later(timeout_s, _too_late, waiter)
-            try:
-                answer = await waiter
-            except BaseException:
-                connection.abandon()
-                raise
-            finally:
-                timer.cancel()
-            self._keep(connection, loop.time())
-            return answer
-        finally:
-            self._free_slot()
+            return await asked.waiter
+        except asyncio.CancelledError:
+            self._give_up(asked)
+            raise
 
     async def close(self) -> None:
-        for connection in self._open:
+        opening, still_open = list(self._opening), list(self._open)
+        for task in opening:
+            task.cancel()
+        for connection in still_open:
             connection.close()
+        if self._sweep is not None:
+            self._sweep.cancel()
+            self._sweep = None
         self._open.clear()
         self._idle.clear()
+        await asyncio.gather(*opening, return_exceptions=True)
+
+    # sending
+
+    def _plan(self, loop: asyncio.AbstractEventLoop) -> None:
+        """At the end of this turn; a moment later when there are answers to come anyway."""
+        if len(self._idle) < len(self._open):
+            self._flush = loop.call_later(GATHER_S, self._send)
+        else:
+            self._flush = loop.call_soon(self._send)
+
+    def _send(self) -> None:
+        """Sends what is gathered, as far as there are connections."""
+        self._flush = None
+        queue, now = self._queue, asyncio.get_running_loop().time()
+        at_once = min(DEPTH, -(-len(queue) // SPREAD))
+        while queue:
+            connection = self._kept(now)
+            if connection is None and len(self._open) + len(self._opening) >= self._limit:
+                return  # who comes to rest first goes on here
+            batch = self._batch(at_once)
+            if not batch:
+                self._idle += [connection] if connection is not None else []
+            elif connection is not None:
+                self._ask(connection, batch, now)
+            else:
+                self._begin_opening(batch)
+
+    def _batch(self, size: int) -> list[Asked]:
+        batch: list[Asked] = []
+        while self._queue and len(batch) < size:
+            asked = self._queue.popleft()
+            if asked.may_be_sent():
+                batch.append(asked)
+        return batch
+
+    def _ask(self, connection: Connection, batch: list[Asked], now: float) -> None:
+        connection.ask(batch, now)
+        due = min(asked.deadline for asked in batch)
+        if self._sweep is None or due < self._sweep.when():
+            if self._sweep is not None:
+                self._sweep.cancel()
+            self._sweep = asyncio.get_running_loop().call_at(due, self._look_for_overdue)
+
+    def _look_for_overdue(self) -> None:
+        """One timer for all requests: it goes off when the first of those that were waiting is due."""
+        loop = asyncio.get_running_loop()
+        self._sweep, now = None, loop.time()
+        for connection in list(self._open):
+            connection.expire(now)
+        due = min((asked.deadline for each in self._open for asked in each.waiting), default=None)
+        if due is not None:
+            self._sweep = loop.call_at(due, self._look_for_overdue)
+
+    def _give_up(self, asked: Asked) -> None:
+        """Nobody waits for the answer any more."""
+        for connection in list(self._open):
+            if asked in connection.waiting:
+                connection.given_up()
+
+    # connections
+
+    def _begin_opening(self, batch: list[Asked]) -> None:
+        task = asyncio.get_running_loop().create_task(self._ask_over_new(batch))
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
+
+    async def _ask_over_new(self, batch: list[Asked]) -> None:
+        try:
+            connection = await self._connect(max(asked.timeout_s for asked in batch))
+        except asyncio.CancelledError:
+            self._never_sent(batch, Unreachable(0, "the connections were closed", sent=False))
+            raise
+        except Unreachable as error:
+            self._never_sent(batch, error)
+            return
+        finally:
+            self._opening.discard(asyncio.current_task())  # type: ignore[arg-type]
+        self._open.add(connection)
+        still_wanted = [asked for asked in batch if asked.may_be_sent()]
+        if still_wanted and connection.usable:
+            self._ask(connection, still_wanted, asyncio.get_running_loop().time())
+        else:
+            self._never_sent(batch, Unreachable(0, "the connection was closed at once", sent=False))
+            self._rested(connection)
+
+    def _never_sent(self, batch: list[Asked], error: Unreachable) -> None:
+        for asked in batch:
+            if not asked.waiter.done():
+                asked.waiter.set_exception(Unreachable(0, str(error), sent=False))
+        if self._queue:
+            self._send_soon()  # its place is free for others
 
     async def _connect(self, timeout_s: float) -> Connection:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(timeout_s):
                 _, connection = await loop.create_connection(
-                    Connection, self._host, self._port, ssl=self._tls, server_hostname=self._server_name
+                    lambda: Connection(self._rested),
+                    self._host,
+                    self._port,
+                    ssl=self._tls,
+                    server_hostname=self._server_name,
                 )
         except TimeoutError:
             raise Unreachable(0, f"no connection to {self._host}:{self._port} in time", sent=False) from None
         except (OSError, ssl.CertificateError) as error:
             raise Unreachable(0, str(error) or type(error).__name__, sent=False) from error
-        self._open.add(connection)
         return connection
 
     def _kept(self, now: float) -> Connection | None:
@@ -156,42 +185,23 @@ class Connections:
             self._drop(connection)
         return None
 
-    def _keep(self, connection: Connection, now: float) -> None:
-        if connection.usable:
-            connection.idle_since = now
+    def _rested(self, connection: Connection) -> None:
+        """Everything asked over a connection is answered, or it is over."""
+        if connection.usable and connection in self._open:
+            connection.idle_since = asyncio.get_running_loop().time()
             self._idle.append(connection)
         else:
             self._drop(connection)
+        if self._queue:
+            self._send_soon()
+
+    def _send_soon(self) -> None:
+        if self._flush is None:
+            self._flush = asyncio.get_running_loop().call_soon(self._send)
 
     def _drop(self, connection: Connection) -> None:
         self._open.discard(connection)
         connection.close()
-
-    async def _slot(self) -> None:
-        if self._slots > 0 and not self._queue:
-            self._slots -= 1
-            return
-        turn = asyncio.get_running_loop().create_future()
-        self._queue.append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._free_slot()  # it was just our turn: the next one has it
-            raise
-
-    def _free_slot(self) -> None:
-        while self._queue:
-            turn = self._queue.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._slots += 1
-
-
-def _too_late(waiter: asyncio.Future[Answer]) -> None:
-    if not waiter.done():
-        waiter.set_exception(Unreachable(0, "no answer in time", sent=True))
 
 
 class AnswerResponse:
@@ -208,6 +218,5 @@ class AnswerResponse:
     async def read(self) -> bytes:
         return self._answer.body
 
-    async def lines(self) -> AsyncIterator[bytes]:
-        for line in self._answer.body.splitlines():
-            yield line
+    async def bursts(self) -> AsyncIterator[list[bytes]]:
+        yield self._answer.body.splitlines()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from mooring.errors import ApiError
-from mooring.kube.transport import Request, Response, Sender
+from mooring.kube.transport import Check, Request, Response, Sender, Whole, ask
 
 MESSAGE = "this scheduler no longer leads, so nothing is written"
 
@@ -27,6 +27,17 @@ class Fenced:
         self._allowed = allowed
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-        if request.method != "GET" and not self._allowed():
-            raise NotLeading(0, MESSAGE)
+        if request.method != "GET":
+            self._check()
         return self._sender.send(request)
+
+    async def ask(self, request: Request, check: Check | None = None) -> Whole:
+        """Asked for now, and again when the request has its turn."""
+        if request.method == "GET":
+            return await ask(self._sender, request, check)
+        self._check()
+        return await ask(self._sender, request, self._check)
+
+    def _check(self) -> None:
+        if not self._allowed():
+            raise NotLeading(0, MESSAGE)

@@ -34,13 +34,19 @@ class Headers:
         # On one machine packing costs more than it saves.
         self._compresses = access.compression and not is_loopback(parts.hostname or "")
         self._own = _own(access, credential)
-        self._heads: dict[str, str] = {}
+        self._heads: dict[str, bytes] = {}
         self._fields: dict[tuple[str, bool], CIMultiDict[str]] = {}
 
     def head(self, method: str, target: str, content_type: str, body: bytes) -> bytes:
         """A whole request."""
         rest = self._heads.get(content_type) or self._head(content_type)
-        return f"{method} {target} HTTP/1.1\r\n{rest}{len(body)}\r\n\r\n".encode("ascii") + body
+        return b"%b %b HTTP/1.1\r\n%b%d\r\n\r\n%b" % (
+            method.encode("ascii"),
+            target.encode("ascii"),
+            rest,
+            len(body),
+            body,
+        )
 
     def fields(self, content_type: str, *, compress: bool) -> CIMultiDict[str]:
         """The headers alone."""
@@ -51,9 +57,10 @@ class Headers:
             self._fields[content_type, compress] = kept
         return kept
 
-    def _head(self, content_type: str) -> str:
+    def _head(self, content_type: str) -> bytes:
         lines = [("Host", self._host), *self.fields(content_type, compress=False).items()]
-        kept = "".join(f"{name}: {value}\r\n" for name, value in lines) + "Content-Length: "
+        text = "".join(f"{name}: {value}\r\n" for name, value in lines) + "Content-Length: "
+        kept = text.encode("ascii")
         self._heads[content_type] = kept
         return kept
 

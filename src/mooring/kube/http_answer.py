@@ -11,6 +11,7 @@ from mooring.errors import MooringError
 
 MOST_HEADER_BYTES = 64 * 1024
 HEAD_END, LINE_END = b"\r\n\r\n", b"\r\n"
+PLAIN = (b"HTTP/1.1 200", b"HTTP/1.1 201")
 
 
 class BadAnswer(MooringError):
@@ -40,11 +41,18 @@ class AnswerReader:
         self._start()
 
     def start(self) -> None:
-        """A new answer is expected."""
+        """A new answer is expected. What came after the one before is its beginning."""
+        rest = self._seen
         self._start()
+        if rest:
+            self._seen = rest
 
     def feed(self, data: bytes) -> Answer | None:
         """The answer, as soon as all of it is there."""
+        if self._head is None and not (self._seen and data):
+            answer = self._at_once(data or bytes(self._seen))
+            if answer is not None:
+                return answer
         self._seen += data
         if self._head is None and not self._read_head():
             return None
@@ -60,6 +68,24 @@ class AnswerReader:
             return None
         self._keeps_alive = False
         return self._whole(bytes(self._seen), len(self._seen))
+
+    def _at_once(self, data: bytes) -> Answer | None:
+        """Nearly all answers: one that comes whole, is as long as it says, and says nothing unusual."""
+        end = data.find(HEAD_END)
+        if end < 0 or data[:12] not in PLAIN:
+            return None
+        head = data[: end + 2]
+        low = head.lower()
+        length = _value(low, b"\r\ncontent-length:")
+        if not length.isdigit() or b"\r\ntransfer-encoding:" in low or b"\r\nconnection:" in low:
+            return None
+        whole = end + 4 + int(length)
+        if len(data) < whole:
+            return None
+        self._head = head  # nothing more is read until the next start
+        self._seen = bytearray(data[whole:])
+        self.has_more = len(data) > whole
+        return Answer(int(data[9:12]), head, data[end + 4 : whole], keeps_alive=True)
 
     def _start(self) -> None:
         self._seen = bytearray()
@@ -123,7 +149,8 @@ class AnswerReader:
 
     def _whole(self, body: bytes, used: int) -> Answer:
         assert self._head is not None
-        self.has_more = len(self._seen) > used
+        del self._seen[:used]
+        self.has_more = len(self._seen) > 0
         return Answer(self._status, self._head, body, keeps_alive=self._keeps_alive)
 
 

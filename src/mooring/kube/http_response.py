@@ -30,22 +30,24 @@ class HttpResponse:
         except (aiohttp.ClientError, OSError) as error:
             raise unreachable(self._answer.method, self._answer.url, error) from error
 
-    async def lines(self) -> AsyncIterator[bytes]:
+    async def bursts(self) -> AsyncIterator[list[bytes]]:
         """Splits what comes, however it comes: aiohttp's own lines may not be longer than its buffer."""
         parts: list[bytes] = []  # of a line that has not ended yet
         try:
             async for chunk in self._answer.content.iter_any():
-                first, *more = chunk.split(b"\n")
-                parts.append(first)
-                if more:
-                    yield b"".join(parts)
-                    for line in more[:-1]:
-                        yield line
-                    parts = [more[-1]]
+                lines = chunk.split(b"\n")
+                if len(lines) > 1:
+                    if parts:
+                        lines[0] = b"".join([*parts, lines[0]])
+                        parts.clear()
+                    parts.append(lines.pop())
+                    yield lines
+                else:
+                    parts.append(chunk)
         except (aiohttp.ClientError, OSError) as error:
             raise unreachable(self._answer.method, self._answer.url, error) from error
         if last := b"".join(parts):
-            yield last
+            yield [last]
 
     async def release(self) -> None:
         """What is not read to its end is cut off: its connection is of no more use."""

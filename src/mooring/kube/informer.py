@@ -132,12 +132,13 @@ class Informer(Generic[T]):
 
     async def _watch(self) -> None:
         changes = self._client.watch(self.resource, self._version, query=self._query, opened=self.synced.set)
-        async for event in changes:
-            self._take(event)
-            if not self._heard:
-                self._heard = True
-                self._backoff.reset()
-                self._content()
+        async for events in changes:
+            for event in events:
+                self._take(event)
+                if not self._heard:
+                    self._heard = True
+                    self._backoff.reset()
+                    self._content()
 
     def _take(self, event: WatchEvent) -> None:
         if event.type in ("ADDED", "MODIFIED"):

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from mooring.engine.decisions import Bind, Consult, Decision, Evict, Nominate, Wait
-from mooring.engine.events import BindFailed, Bound, Consulted, Event, EvictFailed
+from mooring.engine.decisions import Bind, Consult, Decision, Evict, Look, Nominate, Wait
+from mooring.engine.events import BindFailed, Bound, Consulted, Event, EvictFailed, PodDeleted
 from mooring.errors import ApiError, MooringError
 from mooring.extender.client import ExtenderClient
 from mooring.framework.binding import Binder, run_binding
@@ -35,6 +35,7 @@ log = logging.getLogger("mooring.kube")
 
 ASKING = 64  # questions to extenders at a time; fewer than the connections an extender client has
 PREEMPTED = "preempted"
+FINISHED = ("Succeeded", "Failed")
 NOBODY_ASKS = "an engine with extenders needs somebody to ask them"
 STOPPING = "the scheduler is shutting down"
 
@@ -85,6 +86,7 @@ class KubePerformer:
             Evict: self._perform_evict,
             Nominate: self._perform_nominate,
             Write: self._perform_write,
+            Look: self._perform_look,
         }
 
     @property
@@ -309,6 +311,21 @@ class KubePerformer:
                 line.jobs[-1] = Job(last.work, both)
                 return
         self._pool.submit(key, self._writes.carry_out, decision, urgent=False)
+
+    def _perform_look(self, decision: Look) -> None:
+        self._pool.submit(decision.pod.key, self._look, decision, urgent=False)
+
+    async def _look(self, decision: Look) -> None:
+        """Says that the pod is gone once more, with its last state if it has finished."""
+        pod = decision.pod
+        try:
+            found = await self.api.get("Pod", pod.key)
+        except ApiError as error:
+            if not is_gone(error):
+                log.warning("looking up %s: %s", pod.key, error)
+            found = pod
+        same = found.uid == pod.uid and found.status.phase in FINISHED
+        self._tell(PodDeleted(found if same else pod))
 
     def _perform_consult(self, decision: Consult) -> None:
         self._asked += 1

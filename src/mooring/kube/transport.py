@@ -6,10 +6,10 @@ Credentials are renewed, and the request is sent once more, when the server does
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 from urllib.parse import quote, urlencode
 
 import aiohttp
@@ -23,12 +23,14 @@ from mooring.kube.credentials import Credential, Credentials, FixedCredentials
 from mooring.kube.exchange import AnswerResponse
 from mooring.kube.exec_plugin import ExecCredentials
 from mooring.kube.headers import Headers
+from mooring.kube.http_answer import Answer
 from mooring.kube.http_response import HttpResponse, unreachable
 from mooring.kube.tls import check_tls
 
 Query = tuple[tuple[str, str], ...]
+Check = Callable[[], None]
 
-POOL = 100  # connections for short requests
+POOL = 32  # connections for short requests; opening one costs as much as fifty binds
 CONNECT_TIMEOUT = 10.0
 
 
@@ -57,14 +59,53 @@ class Response(Protocol):
     async def read(self) -> bytes:
         """All of it."""
 
-    def lines(self) -> AsyncIterator[bytes]:
-        """Line by line, as they come, without the line ends. Lines may be of any length."""
+    def bursts(self) -> AsyncIterator[list[bytes]]:
+        """Lines as they come, those that come together in one go, without the line ends and of any length."""
+
+
+class Whole(Protocol):
+    """An answer that is all there."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    @property
+    def body(self) -> bytes: ...
 
 
 class Sender(Protocol):
     """Whatever can send a request: a Transport, or something in a test."""
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]: ...
+
+
+@runtime_checkable
+class Asker(Protocol):
+    """A sender that knows a quicker way to an answer that is wanted whole.
+
+    What `check` raises, just before the request would be sent, is raised instead of sending it.
+    """
+
+    async def ask(self, request: Request, check: Check | None = None) -> Whole: ...
+
+
+class ReadAnswer(msgspec.Struct, frozen=True):
+    """An answer that was read to its end."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+async def ask(sender: Sender, request: Request, check: Check | None = None) -> Whole:
+    """The whole answer of any sender."""
+    if isinstance(sender, Asker):
+        return await sender.ask(request, check)
+    async with sender.send(request) as response:
+        return ReadAnswer(response.status, response.headers, await response.read())
 
 
 class Transport:
@@ -88,18 +129,43 @@ class Transport:
         """The answer, within `async with`; Unreachable when there is none."""
         return _Sending(self, request)
 
+    async def ask(self, request: Request, check: Check | None = None) -> Whole:
+        """The whole answer. A short one, with credentials that have not changed, takes no detours."""
+        used, channels = self._credentials.current(), self._channels
+        if used is None or used is not self._credential or not is_short(channels, request):
+            return await self._whole(await self.start(request, check))
+        assert channels is not None
+        answer = await self._exchange(channels, request, check)
+        if answer.status != 401:
+            return answer
+        return await self._whole(await self._again(request, used, AnswerResponse(answer), check))
+
+    async def _whole(self, response: HttpResponse | AnswerResponse) -> Whole:
+        try:
+            return ReadAnswer(response.status, response.headers, await response.read())
+        finally:
+            await release(response)
+
     async def close(self) -> None:
         """Closes every connection. A request after that opens new ones."""
         old, self._channels, self._credential = self._channels, None, None
         if old is not None:
             await old.close()
 
-    async def start(self, request: Request) -> HttpResponse | AnswerResponse:
+    async def start(self, request: Request, check: Check | None = None) -> HttpResponse | AnswerResponse:
         """Sends a request, and once more with fresh credentials when those it has are not accepted."""
         used = self._credentials.current() or await self._credentials.renew()
-        response = await self._try(request, used)
-        if response.status != 401:
-            return response
+        response = await self._try(request, used, check)
+        return response if response.status != 401 else await self._again(request, used, response, check)
+
+    async def _again(
+        self,
+        request: Request,
+        used: Credential,
+        response: HttpResponse | AnswerResponse,
+        check: Check | None = None,
+    ) -> HttpResponse | AnswerResponse:
+        """Once more, with fresh credentials if there are any; else the answer that is there."""
         try:
             fresh = await self._credentials.renew(used)
         except ApiError:
@@ -110,22 +176,32 @@ class Transport:
         if fresh == used:
             return response
         await release(response)
-        return await self._try(request, fresh)
+        return await self._try(request, fresh, check)
 
-    async def _try(self, request: Request, credential: Credential) -> HttpResponse | AnswerResponse:
+    async def _try(
+        self, request: Request, credential: Credential, check: Check | None = None
+    ) -> HttpResponse | AnswerResponse:
         channels = await self._ready(credential)
-        if channels.short is None or request.compress or request.timeout is None:
+        if not is_short(channels, request):
+            if check is not None:
+                check()
             return await self._ask_at_length(channels, request)
+        return AnswerResponse(await self._exchange(channels, request, check))
+
+    async def _exchange(self, channels: Channels, request: Request, check: Check | None = None) -> Answer:
+        assert channels.short is not None
+        assert request.timeout is not None
         target = self._target(request)
         asked = self._headers.head(request.method, target, request.content_type, request.body)
         channels.take()
         try:
-            return AnswerResponse(await channels.short.exchange(asked, request.timeout))
+            return await channels.short.exchange(asked, request.timeout, check)
         except Unreachable as error:
             what = f'{request.method.capitalize()} "{self._access.server}{request.path}": {error}'
             raise Unreachable(0, what, sent=error.sent) from error
         finally:
-            await channels.give_back()
+            if channels.was_last():
+                await channels.close()
 
     async def _ask_at_length(self, channels: Channels, request: Request) -> HttpResponse:
         """For watches, answers worth compressing, and whatever goes through a proxy."""
@@ -202,6 +278,16 @@ class _Sending:
     ) -> None:
         if self._response is not None:
             await release(self._response)
+
+
+def is_short(channels: Channels | None, request: Request) -> bool:
+    """Whether a request goes over connections of our own."""
+    return (
+        channels is not None
+        and channels.short is not None
+        and request.timeout is not None
+        and not request.compress
+    )
 
 
 async def release(response: HttpResponse | AnswerResponse) -> None:

@@ -57,6 +57,8 @@ class WireSpec(Wire, rename="camel", gc=False, omit_defaults=True):
     resources: Raw = EMPTY
     volumes: list[WireVolume] | None = None
     scheduling_gates: Raw = EMPTY
+    scheduling_group: Raw = EMPTY
+    workload_ref: Raw = EMPTY
     resource_claims: Raw = EMPTY
     host_network: bool = False
     restart_policy: str = ""

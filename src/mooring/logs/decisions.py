@@ -14,6 +14,7 @@ from mooring.engine.events import BindFailed, Bound, Event
 from mooring.engine.fit_error import NO_NODES
 from mooring.engine.placing import COUNTED
 from mooring.engine.story import Story
+from mooring.framework.writes import Write
 from mooring.logs.verbosity import V2, V3, V10, fields
 from mooring.model.objects import Pod
 
@@ -25,6 +26,8 @@ NO_NODE_AT_ALL = "Unable to schedule pod; no nodes are registered to the cluster
 ERROR = "Error scheduling pod; retrying"
 ATTEMPT_BIND = "Attempting to bind pod to node"
 PREEMPTED = "Preemptor Pod preempted victim Pod"
+EVICTED = "Evicting pod"
+WRITING = {"create": "Creating object", "patch": "Patching object", "delete": "Deleting object"}
 PLUGIN_SCORE, FINAL_SCORE = "Plugin scored node for pod", "Calculated node's final score for pod"
 TOP_SCORES, FILTERED = "Top scores of nodes for pod", "Failed to filter for Pod"
 
@@ -49,8 +52,10 @@ class DecisionLog:
         elif isinstance(decision, Wait):
             self._wait(decision)
         elif isinstance(decision, Evict) and log.isEnabledFor(V2):
-            about = fields(preemptor=decision.by, victim=decision.pod, node=decision.node)
-            log.log(V2, PREEMPTED, extra=about)
+            self._evict(decision)
+        elif isinstance(decision, Write) and log.isEnabledFor(V3):
+            about = fields(kind=decision.kind, object=decision.key, subresource=decision.sub)
+            log.log(V3, WRITING[decision.verb], extra=about)
 
     def heard(self, event: Event) -> None:
         """Logs what came of a bind."""
@@ -65,6 +70,14 @@ class DecisionLog:
 
     def _count_if_shown(self) -> None:
         self._engine.placer.count_nodes = log.isEnabledFor(V2)
+
+    def _evict(self, evict: Evict) -> None:
+        if evict.by:
+            about = fields(preemptor=evict.by, victim=evict.pod, node=evict.node)
+            log.log(V2, PREEMPTED, extra=about)
+        else:
+            about = fields(pod=evict.pod, node=evict.node, reason=evict.reason, message=evict.message)
+            log.log(V2, EVICTED, extra=about)
 
     def _bind(self, bind: Bind) -> None:
         if log.isEnabledFor(V3):

@@ -148,6 +148,20 @@ class PodSchedulingGate(Wire, frozen=True):
     name: str
 
 
+class PodSchedulingGroup(Wire, frozen=True):
+    """The PodGroup a pod belongs to."""
+
+    pod_group_name: str = ""
+
+
+class WorkloadReference(Wire, frozen=True):
+    """The Workload a pod belongs to, and its place in it: Kubernetes 1.35."""
+
+    name: str = ""
+    pod_group: str = ""
+    pod_group_replica_key: str = ""
+
+
 class PodSpec(Wire, frozen=True, dict=True, gc=True):
     """What a pod asks for. Derived values are kept on the spec, which equal pods share."""
 
@@ -166,6 +180,8 @@ class PodSpec(Wire, frozen=True, dict=True, gc=True):
     resources: ResourceRequirements | None = None
     volumes: tuple[dict[str, Any], ...] = ()
     scheduling_gates: tuple[PodSchedulingGate, ...] = ()
+    scheduling_group: PodSchedulingGroup | None = None
+    workload_ref: WorkloadReference | None = None
     resource_claims: tuple[dict[str, Any], ...] = ()
     host_network: bool = False
     restart_policy: str = ""

@@ -7,9 +7,9 @@ are. The score is 75 when the pod leaves the balance as it is, up to 100 when it
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from mooring.cluster.nodes import Column, Ints, NodeTable
 from mooring.cluster.view import NodeView
 from mooring.errors import ArgsError, FieldMistake
 from mooring.framework.cycle import Cycle
+from mooring.framework.forms import PodColumns
 from mooring.framework.handle import Handle
 from mooring.framework.plugin import Plugin, PluginArgs, nothing_to_do, reads_spec_only
 from mooring.framework.scope import Scope
@@ -28,7 +29,16 @@ from mooring.plugins.scored_resources import CPU_AND_MEMORY, ResourceSpec, bypas
 
 Floats = NDArray[np.float64]
 Ask = tuple[int, Column, Column]  # amount, allocatable, requested
+FIRST_SLOTS = 16
 EXACT = 2**53  # integers below this are floats without rounding
+
+
+class Usage(NamedTuple):
+    """What is used of a resource, what there is, and the same to divide by: at least 1."""
+
+    used: Ints
+    has: Ints
+    divisor: NDArray[Any]
 
 
 class BalancedAllocationArgs(PluginArgs, frozen=True):
@@ -89,10 +99,21 @@ class NodeResourcesBalancedAllocation(Plugin):
             for name, amount in zip(self._names, self._amounts(pod.spec), strict=True)
             if not bypasses(name, amount)
         ]
-        used = [(nodes.requested(name), nodes.allocatable(name)) for name, _ in amounts]
-        before = _balances(used, len(nodes))
-        with_pod = [(u + amount, has) for (_, amount), (u, has) in zip(amounts, used, strict=True)]
-        return np.asarray(50 + (50 + _balances(with_pod, len(nodes)) - before) // 2)
+        used = [Usage(nodes.requested(n), nodes.allocatable(n), nodes.divisor(n)) for n, _ in amounts]
+        scores = _balances(
+            [Usage(u.used + amount, u.has, u.divisor) for (_, amount), u in zip(amounts, used, strict=True)],
+            len(nodes),
+        )
+        scores -= _balances(used, len(nodes))
+        scores += 150  # 50 + (50 + after - before) // 2
+        scores >>= 1
+        return scores
+
+    def pod_columns(self) -> BalanceColumns | None:
+        """None when a resource takes part only for pods that ask for some of it."""
+        if any(bypasses(name, 0) for name in self._names):
+            return None
+        return BalanceColumns(self._names, self._amounts)
 
     def _amounts(self, spec: PodSpec) -> tuple[int, ...]:
         request = spec.request
@@ -105,6 +126,38 @@ class NodeResourcesBalancedAllocation(Plugin):
                 columns = table.resources[table.resource(name)]
                 asks.append((amount, columns.allocatable, columns.requested))
         return tuple(asks)
+
+
+class BalanceColumns(PodColumns):
+    """One node, asked about for many pods: what they ask for, by resource."""
+
+    def __init__(self, names: tuple[str, ...], amounts: Callable[[PodSpec], tuple[int, ...]]) -> None:
+        self._names = names
+        self._amounts = amounts
+        self._columns: list[Ints] = [np.zeros(FIRST_SLOTS, np.int64) for _ in names]
+
+    def put(self, slot: int, pod: Pod) -> None:
+        if slot >= len(self._columns[0]):
+            self._columns = [np.concatenate((column, np.zeros_like(column))) for column in self._columns]
+            return self.put(slot, pod)
+        for column, amount in zip(self._columns, self._amounts(pod.spec), strict=True):
+            column[slot] = amount
+        return None
+
+    def score(self, node: NodeView, slots: int) -> Ints:
+        has = [node.allocatable(name) for name in self._names]
+        used = [node.requested(name) for name in self._names]
+        before = _balance([min(1.0, float(u) / float(h)) for u, h in zip(used, has, strict=True) if h])
+        asked = [column[:slots] + u for column, u in zip(self._columns, used, strict=True)]
+        if len(asked) == 2 and all(0 < h < EXACT for h in has):
+            after = _balances_of_two(*asked, *has)
+        else:
+            whole = [np.array([h]) for h in has]
+            usage = [Usage(a, h, np.maximum(h, 1)) for a, h in zip(asked, whole, strict=True)]
+            after = _balances(usage, slots)
+        after += 150 - before  # 50 + (50 + after - before) // 2
+        after >>= 1
+        return after
 
 
 def score_of_two(used1: int, used2: int, ask1: int, ask2: int, has1: int, has2: int) -> int:
@@ -144,19 +197,21 @@ def _sum(terms: list[float]) -> float:
     return total
 
 
-def _balances(usage: list[tuple[Ints, Ints]], rows: int) -> Ints:
+def _balances(usage: list[Usage], rows: int) -> Ints:
     """`_balance` of each row; a resource that a node has nothing of does not take part there.
 
     Arrays are written over where nobody needs them any more: making new ones is most of the time.
     """
-    parts = [has > 0 for _, has in usage]
-    fractions = [_fraction(used, has) for used, has in usage]
+    parts = [one.has > 0 for one in usage]
+    fractions = [_fraction(one) for one in usage]
     if len(usage) == 2:
         deviation = fractions[0]
         deviation -= fractions[1]
         deviation /= 2
         np.abs(deviation, out=deviation)
-        deviation *= parts[0] & parts[1]
+        there = parts[0] & parts[1]
+        if not there.all():
+            deviation *= there
     else:
         deviation = _deviation(parts, fractions, rows)
     np.subtract(1, deviation, out=deviation)
@@ -164,8 +219,21 @@ def _balances(usage: list[tuple[Ints, Ints]], rows: int) -> Ints:
     return deviation.astype(np.int64)
 
 
-def _fraction(used: Ints, has: Ints) -> Floats:
-    fraction: Floats = used / np.maximum(has, 1)
+def _balances_of_two(used1: Ints, used2: Ints, has1: int, has2: int) -> Ints:
+    """`_balances` for two resources that a node has both of: nearly every call."""
+    one, two = used1 / has1, used2 / has2
+    np.minimum(one, 1.0, out=one)
+    np.minimum(two, 1.0, out=two)
+    one -= two
+    one /= 2
+    np.abs(one, out=one)
+    np.subtract(1, one, out=one)
+    one *= 100
+    return one.astype(np.int64)
+
+
+def _fraction(usage: Usage) -> Floats:
+    fraction: Floats = usage.used / usage.divisor
     return np.minimum(fraction, 1.0, out=fraction)
 
 

@@ -1,5 +1,6 @@
 """The plugins of a profile that says nothing, in kube-scheduler's order and with its weights.
 
+Coscheduling is Mooring's addition: a gang needs no configuration, and a pod without one does not notice.
 Gates that are on by default are taken into account; the plugins of those that are off are not here.
 """
 
@@ -11,6 +12,7 @@ from mooring.config.catalogue import PluginUse
 
 DEFAULT_MULTI_POINT: Final[tuple[PluginUse, ...]] = (
     PluginUse("SchedulingGates"),
+    PluginUse("Coscheduling"),
     PluginUse("PrioritySort"),
     PluginUse("NodeUnschedulable"),
     PluginUse("NodeName"),

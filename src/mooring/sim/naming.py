@@ -33,6 +33,14 @@ def template_hash(template: Any) -> str:
     return "".join(SAFE_LETTERS[ord(digit) % len(SAFE_LETTERS)] for digit in str(value))
 
 
+def plural_of(kind: str) -> str:
+    """What a kind is called in paths, unless its definition says otherwise: `podgroups`, `topologies`."""
+    word = kind.lower()
+    if word.endswith("y"):
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("s", "x", "ch")) else "s")
+
+
 def made_up_uid(kind: str, key: str, count: int) -> str:
     """A uid for the `count`-th object created; a name used again gets another uid."""
     return str(uuid.uuid5(UID_SPACE, f"{kind}/{key}#{count}"))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mooring.engine.decisions import Bind, Consult, Decision, Evict, Nominate, Wait
-from mooring.engine.events import BindFailed, Bound, Event
+from mooring.engine.decisions import Bind, Consult, Decision, Evict, Look, Nominate, Wait
+from mooring.engine.events import BindFailed, Bound, Event, PodDeleted
 from mooring.engine.evicted import words_of
 from mooring.errors import ApiError, MooringError
 from mooring.framework.binding import Binder, run_binding
@@ -58,6 +58,8 @@ class Performer:
                 self.perform_nominate(decision)
             case Write():
                 self.perform_write(decision)
+            case Look():
+                self.perform_look(decision)
 
     def perform_bind(self, decision: Bind) -> None:
         """Runs the binding cycle: the plugins' pre-bind, one patch, the bind itself, post-bind."""
@@ -119,6 +121,10 @@ class Performer:
             return
         if decision.kind == "Pod" and decision.verb == "patch":
             self._note_patch(decision.key, decision.body)
+
+    def perform_look(self, decision: Look) -> None:
+        pod = decision.pod
+        self._tell(PodDeleted(self._world.pods[pod.key] if self._is_there(pod) else pod))
 
     def _binder(self, decision: Bind) -> Binder | None:
         if decision.extender is None or self._extending is None:

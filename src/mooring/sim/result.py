@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.sim.gangs import GangResult
 from mooring.sim.recorded import Recorded
 from mooring.sim.usage import NodeUse, Sample
 
@@ -34,7 +35,7 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that is over. The last three are for the report and not part of the public shape."""
+    """A run that is over. The last four are for the report and not part of the public shape."""
 
     placements: dict[str, str]
     pending: dict[str, PendingPod]
@@ -42,20 +43,24 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     patches: dict[str, dict[str, Any]]
     summary: Summary
     scores: dict[str, dict[str, int]] | None = None
+    gangs: dict[str, GangResult] = {}
+    network: dict[str, tuple[str, ...]] = {}  # node to the domains it is in, the widest first
     nodes: tuple[NodeUse, ...] = ()
     samples: tuple[Sample, ...] = ()
     events: tuple[Recorded, ...] = ()
 
 
 def to_data(result: Result) -> dict[str, Any]:
-    """The public shape as plain data; `scores` only when they were asked for."""
-    data = {
+    """The public shape as plain data; `scores` only when they were asked for, `gangs` when there are any."""
+    data: dict[str, Any] = {
         "placements": result.placements,
         "pending": result.pending,
         "evicted": sorted(result.evicted),
         "patches": result.patches,
         "summary": result.summary,
     }
+    if result.gangs:
+        data["gangs"] = result.gangs
     if result.scores is not None:
         data["scores"] = result.scores
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(data, order="sorted"))

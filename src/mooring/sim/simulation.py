@@ -25,6 +25,7 @@ from mooring.model.objects import Pod
 from mooring.sim.clock import Clock, seconds_between
 from mooring.sim.controllers import Controllers
 from mooring.sim.defaults import DEFAULT_SCHEDULER
+from mooring.sim.gangs import GangBook
 from mooring.sim.history import History
 from mooring.sim.kubelet import GATED, is_finished
 from mooring.sim.loading import Loader, expected_pods, priority_classes, start_of
@@ -67,6 +68,14 @@ class Scheduler(Protocol):
         """The totals of all feasible nodes when a pod was placed, by pod key."""
         ...
 
+    def group_of(self, pod: Pod) -> tuple[float, str] | None:
+        """Since when a pod waits together with others, and what they are called."""
+        ...
+
+    def network(self) -> Mapping[str, tuple[str, ...]]:
+        """The network domains each node is in, the widest first, when that is known."""
+        ...
+
     def attach(self, api: Api) -> None:
         """Gives binding plugins the API server their calls go to."""
         ...
@@ -98,6 +107,7 @@ class Simulation:
         self.world = World(self.clock, priorities=priority_classes(entries), source=random.Random(seed))
         self.controllers = Controllers(self.world)
         self.history = History(frozenset(scheduler_names))
+        self.gangs = GangBook(engine.group_of)
         self._extending = _extending(extenders)
         self.performer = Performer(self.world, self.history, self._tell, self._extending)
         engine.attach(self.performer.api)
@@ -156,6 +166,12 @@ class Simulation:
             patches=dict(sorted(self.performer.patches.items())),
             summary=summary,
             scores=None if self._scores is None else dict(sorted(self._scores.items())),
+            gangs=self.gangs.results(
+                history.placements,
+                history.pending.values(),
+                {key: waiting.message for key, waiting in pending.items()},
+            ),
+            network=dict(self.engine.network()),
             nodes=tuple(history.usage.nodes.values()),
             samples=tuple(history.usage.samples),
             events=tuple(self.world.events)[-KEPT_EVENTS:],
@@ -237,6 +253,7 @@ class Simulation:
 
     def _note(self, decision: Bind | Wait) -> None:
         key = decision.pod.key
+        self.gangs.note(decision.pod, self.clock.elapsed, bound=isinstance(decision, Bind))
         if self._scores is not None and isinstance(decision, Bind):
             self._scores[key] = dict(self.engine.scores.get(key, {}))
         if self._progress is not None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mooring.errors import ApiError
 from mooring.model.objects import Node, Object, ObjectMeta, Pod
-from mooring.sim.naming import generated_name, made_up_uid
+from mooring.sim.naming import generated_name, made_up_uid, plural_of
 
 
 class Store:
@@ -61,8 +61,12 @@ class Store:
             raise ApiError(404, f'nodes "{name}" not found') from None
 
     def object(self, kind: str, key: str) -> Object:
-        for (_, known), found in self.objects.items():
-            if known == kind and key in found:
+        """An object by its kind, or by `group/version/plural`."""
+        group, slash, rest = kind.partition("/")
+        plural = rest.rpartition("/")[2]
+        for (of, known), found in self.objects.items():
+            same = (of == group and plural_of(known) == plural) if slash else known == kind
+            if same and key in found:
                 return found[key]
         raise ApiError(404, f'{kind} "{key}" not found')
 

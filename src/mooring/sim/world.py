@@ -137,21 +137,21 @@ class World:
         self._write_pod(replace(pod, status=status), matters=False)
         return True
 
-    def patch(self, kind: str, key: str, patch: dict[str, Any]) -> None:
+    def patch(self, kind: str, key: str, patch: dict[str, Any], *, matters: bool = True) -> None:
         """A JSON merge patch of any object. One that names a version is for that version only."""
         if kind == "Pod":
-            self._write_pod(patched(self.store.pod(key), patch), matters=True)
+            self._write_pod(patched(self.store.pod(key), patch), matters=matters)
         elif kind == "Node":
             self._write_node(patched(self.store.node(key), patch))
         else:
             found = self.store.object(kind, key)
             check_version(found, patch)
-            self._write_object(patched_object(found, patch))
+            self._write_object(patched_object(found, patch), matters=matters)
 
     def delete_object(self, kind: str, key: str) -> None:
         """An object other than a pod or node is gone at once."""
         found = self.store.object(kind, key)
-        del self.store.of_kind(found.api_version, kind)[key]
+        del self.store.of_kind(found.api_version, found.kind)[key]
         self._tell(ObjectDeleted(found), matters=True)
 
     def delete_pod(self, key: str) -> None:
@@ -221,10 +221,10 @@ class World:
         self.nodes[node.name] = node
         self._tell(NodeChanged(node), matters=True)
 
-    def _write_object(self, found: Object) -> None:
+    def _write_object(self, found: Object, *, matters: bool) -> None:
         found = replace(found, metadata=self.store.touched(found.metadata))
         self.store.of_kind(found.api_version, found.kind)[found.key] = found
-        self._tell(ObjectChanged(found), matters=True)
+        self._tell(ObjectChanged(found), matters=matters)
 
     def _tell(self, event: Event, *, matters: bool) -> None:
         self.store.version += matters

@@ -7,11 +7,10 @@ from typing import Any
 import msgspec
 
 from mooring.config.catalogue import PluginUse
-from mooring.config.durations import Duration
+from mooring.config.durations import Duration, format_duration
 from mooring.config.load import SchedulerConfig
 from mooring.config.profiles import ProfilePlan
 from mooring.config.scheduler import API_VERSION, KIND
-from mooring.engine.waiting import format_duration
 
 NAME = "kubescheduler.config.k8s.io"
 HIDDEN = "--- REDACTED ---"

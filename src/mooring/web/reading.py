@@ -59,7 +59,7 @@ def _measured(family: Family, meter: Meter) -> list[tuple[Labels, float | Bucket
         return [(labels, float(sum(samples.counts))) for labels, samples in timed]
     if family is measures.POD_ATTEMPTS:
         return [((), _attempts(meter))]
-    if family.kind is Kind.COUNTER:
+    if family.kind is not Kind.HISTOGRAM:
         found = [(labels, float(value)) for labels, value in meter.counted(family)]
         return list(found) if found or family.labels else [((), 0.0)]
     series = [(labels, Buckets(s.counts, s.sum)) for labels, s in meter.sampled_series(family)]

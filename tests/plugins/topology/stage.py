@@ -96,7 +96,7 @@ class Stage:
         if self.kept:
             assert list(self.engine.placer.kept)
             for evaluation in self.engine.placer.kept:
-                evaluation.buckets.check()
+                evaluation.check()
         found = self.engine.scores.get(wanted.key, {})
         return {name: total // WEIGHT for name, total in found.items()}
 

@@ -206,11 +206,16 @@ class GroupCycle:
 
     def _give_up(self, tried: Tried, refusal: Status | None) -> list[Decision]:
         failures = [unfit.why for unfit in tried.unfit.values()]
+        decisions: list[Decision] = []
         try:
             way_out = self._way_out(tried)
+            if way_out is not None and way_out.status is None:
+                decisions.extend(make_room(self._engine, tried.plugin, tried.group, way_out))
         except PluginFailed as failure:
             return self._failed(tried, str(failure), None, blamed=failure.plugin)
-        more = "" if way_out is None or way_out.status is None else way_out.status.message
+        more = (
+            "" if way_out is None else way_out.message if way_out.status is None else way_out.status.message
+        )
         if refusal is not None:
             message = f"{tried.group.title}: {refusal.message}" + (f"; {more}" if more else "")
         elif failures:
@@ -218,9 +223,6 @@ class GroupCycle:
         else:
             message = not_let_go(tried.group, [*tried.waits_for, more])
         why = self._blame(tried, failures, refusal)
-        decisions: list[Decision] = []
-        if way_out is not None and way_out.status is None:
-            decisions.extend(make_room(self._engine, tried.plugin, tried.group, way_out))
         return decisions + self._failed(tried, message, why, way_out)
 
     def _way_out(self, tried: Tried) -> GroupWayOut | None:

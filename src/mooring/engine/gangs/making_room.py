@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 def make_room(engine: Engine, plugin: str, group: Group, way_out: GroupWayOut) -> list[Decision]:
     """Victims make room for the first member that is given a node, in the group's name."""
+    for pod in group.members:
+        engine.nominator.remove(pod.metadata.uid)  # they are nominated anew, and overtake nobody of their own
     member = next((pod for pod in group.members if pod.metadata.uid in way_out.nominated), group.members[0])
     decisions: list[Decision] = []
     for pod in group.members:

@@ -58,3 +58,24 @@ class Seat:
         if planned is None or (narrowed is not None and planned not in narrowed.names):
             raise Unfit(self._engine.cycle.rejected(unresolvable(UNPLANNED).by(self._planner)))
         return Narrowed(frozenset({planned}), (self._planner,))
+
+
+class FirstOf(Seat):
+    """Looks for the place of one member on the first of some nodes, whatever they score."""
+
+    def __init__(self, engine: Engine, planner: str, names: tuple[str, ...]) -> None:
+        super().__init__(engine, planner, None)
+        self._names = names
+
+    def find(self, attempt: Attempt) -> Choice:
+        engine = self._engine
+        narrowed = engine.cycle.prepare(attempt)
+        among = frozenset(self._names) if narrowed is None else narrowed.names.intersection(self._names)
+        assert attempt.pod_class is not None
+        about = attempt.pod_class, attempt.cycle, attempt.pod
+        takes = engine.placer.feasible(*about, Narrowed(among, (self._planner,)), attempt.session)
+        rows = (engine.cluster.nodes.rows[name] for name in self._names if name in among)
+        first = next((row for row in rows if takes[row]), None)
+        if first is None:
+            raise Unfit(engine.cycle.rejected(unresolvable(UNPLANNED).by(self._planner)))
+        return Choice(first)

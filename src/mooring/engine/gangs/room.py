@@ -20,6 +20,7 @@ from mooring.engine.full import rows_mask
 from mooring.engine.gangs.members import attempt_at
 from mooring.engine.placing import Narrowed
 from mooring.engine.trial import demand_of
+from mooring.framework.capacity import Alike, room_for
 from mooring.framework.trial import Demand
 from mooring.model.objects import Pod
 
@@ -100,30 +101,12 @@ class GroupRoom:
         return runs
 
     def _counted(self, runs: Iterable[Run]) -> Ints:
-        nodes = self._engine.cluster.nodes
-        high = nodes.high
-        counts = np.zeros(high, np.int64)
-        slots = nodes.max_pods.array[:high] - nodes.pods.array[:high]
-        free: dict[str, Ints] = {}
-        going = nodes.alive[:high].copy()
+        alike = []
         for run in runs:
             assert run.demand is not None
-            going &= run.demand.open[:high]
-            if run.narrowed is not None:
-                going &= self._named(run.narrowed)
-            takes = np.minimum(slots, run.size)
-            for name, amount in run.demand.amounts:
-                if name not in free:
-                    columns = nodes.resources[nodes.resource(name)]
-                    free[name] = columns.allocatable.array[:high] - columns.requested.array[:high]
-                takes = np.minimum(takes, free[name] // amount)
-            takes = np.where(going, np.maximum(takes, 0), 0)
-            for name, amount in run.demand.amounts:
-                free[name] -= takes * amount
-            counts += takes
-            slots = slots - takes
-            going &= takes == run.size
-        return counts
+            among = None if run.narrowed is None else self._named(run.narrowed)
+            alike.append(Alike(run.demand, run.size, among))
+        return room_for(self._engine.cluster.nodes, alike)
 
     def _takes(self, run: Run) -> Bools:
         """The rows that take the first member."""

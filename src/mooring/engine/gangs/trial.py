@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+import msgspec
+
 from mooring.cluster.pods import Placed
 from mooring.engine.attempt import Attempt
+from mooring.engine.classes import PodClass
 from mooring.engine.cycle import Unfit
-from mooring.engine.gangs.members import Seat, attempt_at
+from mooring.engine.full import rows_mask
+from mooring.engine.gangs.members import FirstOf, Seat, attempt_at
 from mooring.engine.gangs.room import GroupRoom
+from mooring.engine.placing import Narrowed
+from mooring.engine.trial import demand_of
 from mooring.framework.grouping import Group
+from mooring.framework.status import Status
+from mooring.framework.trial import Demand
 
 if TYPE_CHECKING:
     from mooring.engine.engine import Engine
@@ -31,14 +39,24 @@ class EngineGroupTrial:
         self._statement = engine.cluster.statement()
         self._removed: dict[str, Placed] = {}
         self._seated: dict[str, tuple[Attempt, str]] = {}  # members by uid, with their nodes
+        self._demands: dict[PodClass, Demand | None] = {}
+        self.nominated: dict[str, str] = {}
 
     def __enter__(self) -> Self:
+        nominator = self._engine.nominator
+        for uid in (queued.pod.metadata.uid for queued in self._queued):
+            if node_name := nominator.node_of(uid):
+                self.nominated[uid] = node_name
+                nominator.remove(uid)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._statement.roll_back()
+        for queued in self._queued:
+            if node_name := self.nominated.get(queued.pod.metadata.uid):
+                self._engine.nominator.nominate(queued.pod, node_name)
 
     def remove(self, uid: str) -> None:
         self._removed[uid] = self._statement.give_back(uid)
@@ -46,8 +64,37 @@ class EngineGroupTrial:
     def put_back(self, uid: str) -> None:
         self._statement.put_back(self._removed.pop(uid))
 
-    def room(self) -> GroupRoom:
-        return GroupRoom(self._engine, self._attempts())
+    def demand(self, uid: str) -> Demand | Status | None:
+        attempt = self._attempt(uid)
+        found: Demand | None = None
+
+        def step(attempt: Attempt) -> None:
+            nonlocal found
+            found = self._demand(attempt, self._engine.cycle.prepare(attempt))
+
+        try:
+            self._engine.cycle.take_step(attempt, step)
+        except Unfit as unfit:
+            return unfit.why.statuses.absent
+        return found
+
+    def _demand(self, attempt: Attempt, narrowed: Narrowed | None) -> Demand | None:
+        """What pods of a class need is found once: it says nothing of what is free."""
+        pod_class, nodes = attempt.pod_class, self._engine.cluster.nodes
+        assert pod_class is not None
+        if pod_class not in self._demands or not pod_class.shared:
+            self._demands[pod_class] = demand_of(self._engine, attempt.cycle, attempt.pod)
+        demand = self._demands[pod_class]
+        if demand is None or narrowed is None:
+            return demand
+        named = rows_mask(nodes.high, (nodes.rows[name] for name in narrowed.names if name in nodes.rows))
+        return msgspec.structs.replace(demand, open=demand.open[: nodes.high] & named)
+
+    def room(self, members: Collection[str] | None = None) -> GroupRoom:
+        attempts = self._attempts()
+        if members is not None:
+            attempts = [attempt for attempt in attempts if attempt.queued.pod.metadata.uid in members]
+        return GroupRoom(self._engine, attempts)
 
     def place(self, plan: Mapping[str, str] | None = None) -> dict[str, str]:
         for uid in self._seated:
@@ -61,6 +108,16 @@ class EngineGroupTrial:
                 continue
             self._seated[attempt.queued.pod.metadata.uid] = attempt, node_name
         return {uid: node_name for uid, (_, node_name) in self._seated.items()}
+
+    def seat(self, uid: str, nodes: Iterable[str]) -> str:
+        attempt = self._attempt(uid)
+        seat = FirstOf(self._engine, self._planner, tuple(nodes))
+        try:
+            node_name = self._sit(attempt, seat)
+        except Unfit:
+            return ""
+        self._seated[uid] = attempt, node_name
+        return node_name
 
     def still_fits(self, node_name: str) -> bool:
         there = {uid: attempt for uid, (attempt, node) in self._seated.items() if node == node_name}
@@ -79,6 +136,10 @@ class EngineGroupTrial:
 
     def _attempts(self) -> list[Attempt]:
         return [attempt_at(self._engine, queued, self._now) for queued in self._queued]
+
+    def _attempt(self, uid: str) -> Attempt:
+        queued = next(queued for queued in self._queued if queued.pod.metadata.uid == uid)
+        return attempt_at(self._engine, queued, self._now)
 
     def _sit(self, attempt: Attempt, seat: Seat) -> str:
         found = ""

@@ -8,9 +8,16 @@ a Python integer tells which are not empty. Moving a node and finding the top bu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from mooring.engine.kept.coding import Codes
+
+Bases = NDArray[np.int32]
 Raws = tuple[Hashable, ...]  # raw scores, then keys of topology domains
 # What is added to the base score in each group, given its raw scores and size; None: it is not feasible.
 Addition = Callable[[list[Raws], list[int]], list[int | None]]
@@ -31,14 +38,47 @@ class Group:
 class Buckets:
     """Every feasible row is in one bucket of one group."""
 
-    def __init__(self, rows: int, addition: Addition, *, volatile: bool = False) -> None:
+    def __init__(self, rows: int, addition: Addition, *, sized: bool = False) -> None:
         self._addition = addition
-        self._volatile = volatile  # additions change also while groups do not: counts in topology domains
+        self._sized = sized  # additions depend on how many rows the groups have
         self.group_of: list[Group | None] = [None] * rows
         self.base_of = [0] * rows
         self._slot_of = [0] * rows
         self._groups: dict[Raws, Group] = {}
         self._additions: list[tuple[Group, int]] | None = None  # of the groups that are not empty
+
+    @classmethod
+    def of(
+        cls, base: Bases, codes: Codes, groups: Sequence[Raws], addition: Addition, *, sized: bool = False
+    ) -> Self:
+        """The rows of arrays: the base of each, negative when it is not feasible, and the number of its
+        group."""
+        made = cls(len(base), addition, sized=sized)
+        rows = (base >= 0).nonzero()[0]
+        if not len(rows):
+            return made
+        span = int(base.max()) + 1
+        where = codes[rows] * np.int64(span) + base[rows]
+        order = where.argsort(kind="stable")
+        rows, where = rows[order], where[order]
+        starts = np.concatenate(([0], (where[1:] != where[:-1]).nonzero()[0] + 1, [len(where)])).tolist()
+        numbers, places = rows.tolist(), where[starts[:-1]].tolist()
+        for start, end, place in zip(starts, starts[1:], places, strict=False):
+            made._fill(groups[place // span], place % span, numbers[start:end])
+        return made
+
+    def _fill(self, raws: Raws, base: int, rows: list[int]) -> None:
+        """A bucket as a whole."""
+        group = self._groups.get(raws)
+        if group is None:
+            group = self._groups[raws] = Group(raws)
+        group.buckets[base] = rows
+        group.bits |= 1 << base
+        group.size += len(rows)
+        for slot, row in enumerate(rows):
+            self.group_of[row] = group
+            self.base_of[row] = base
+            self._slot_of[row] = slot
 
     def put(self, row: int, raws: Raws, base: int) -> None:
         """A row is feasible, with these scores."""
@@ -57,7 +97,7 @@ class Buckets:
         group = self._groups.get(raws)
         if group is None:
             group = self._groups[raws] = Group(raws)
-        if group.size == 0:
+        if group.size == 0 or self._sized:
             self._additions = None
         self._enter(group, row, base)
         self.group_of[row] = group
@@ -71,6 +111,8 @@ class Buckets:
         self.group_of[row] = None
         if group.size == 0:
             del self._groups[group.raws]
+            self._additions = None
+        elif self._sized:
             self._additions = None
 
     def _enter(self, group: Group, row: int, base: int) -> None:
@@ -98,7 +140,7 @@ class Buckets:
 
     def additions(self) -> list[tuple[Group, int]]:
         """Each group that is feasible with its addition; known until the set of groups changes."""
-        if self._additions is None or self._volatile:
+        if self._additions is None:
             groups = [group for group in self._groups.values() if group.size]
             additions = self._addition([g.raws for g in groups], [g.size for g in groups])
             rated = zip(groups, additions, strict=True)
@@ -117,12 +159,25 @@ class Buckets:
                 tied.append(group.buckets[base])
         return best, tied
 
+    def feasible(self) -> int:
+        """How many rows take the pod."""
+        return sum(group.size for group, _ in self.additions())
+
+    def outdated(self) -> None:
+        """What is added to groups is to be worked out anew."""
+        self._additions = None
+
+    def among(self, rows: Iterable[int]) -> list[tuple[int, Raws, int]]:
+        """The feasible ones of some rows, with their groups and bases."""
+        group_of, base_of = self.group_of, self.base_of
+        known = len(group_of)  # a row that was never feasible may lie beyond
+        found = [(row, group) for row in rows if row < known and (group := group_of[row]) is not None]
+        return [(row, group.raws, base_of[row]) for row, group in found]
+
     @contextmanager
     def without(self, rows: Iterable[int]) -> Iterator[None]:
         """As if some rows were not feasible, for as long as it lasts."""
-        known = len(self.group_of)  # a row that was never feasible may lie beyond
-        feasible = [(row, group) for row in rows if row < known and (group := self.group_of[row]) is not None]
-        hidden = [(row, group.raws, self.base_of[row]) for row, group in feasible]
+        hidden = self.among(rows)
         for row, _, _ in hidden:
             self.remove(row)
         try:

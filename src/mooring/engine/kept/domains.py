@@ -3,87 +3,144 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
 
-from mooring.cluster.view import NodeView
+import numpy as np
+from numpy.typing import NDArray
+
+from mooring.cluster.cluster import Cluster
+from mooring.cluster.view import ClusterView
 from mooring.engine.kept.buckets import Raws
 from mooring.engine.kept.forms import Forms
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
-from mooring.framework.domain import DomainPlugin, DomainState, Key
+from mooring.framework.domain import DomainPlugin, DomainState, FollowingState, Key
 from mooring.framework.forms import Scorer
 from mooring.model.objects import Pod
+
+Numbered = tuple[NDArray[Any], Sequence[Key]]  # a number for each row, and the key of each number
 
 
 class Domains:
     """One state per plugin. `first` is where their keys begin in the raws of a row."""
 
-    def __init__(self, forms: Forms, first: int) -> None:
+    def __init__(self, forms: Forms, first: int, cluster: Cluster, view: ClusterView) -> None:
         self._plugins = [p for p in forms.plugins().values() if isinstance(p, DomainPlugin)]
         self._filtering = {form.name for form in forms.filters}
         self._scorers = {scorer.name: (scorer, weight) for scorer, weight in forms.raw}
         self._first = first
+        self._cluster = cluster
+        self._view = view
         self._states: list[DomainState] = []
+        self._told: list[tuple[str, DomainState, list[Key]]] = []  # those that are told of rows
+        self._following: list[tuple[str, FollowingState]] = []  # those that find out themselves
+        self._key_of: list[Callable[[int], Key]] = []
 
     def __bool__(self) -> bool:
         return bool(self._plugins)
 
+    @property
+    def follows(self) -> bool:
+        """Whether all of them find out themselves which rows changed."""
+        return not self._told
+
     def start(self, cycle: Cycle, pod: Pod) -> None:
-        """Begins with no row taken in."""
+        """Begins with every row taken in."""
         self._states = [answers.call(p.name, "domain", p.domain, cycle, pod) for p in self._plugins]
+        self._told, self._following, self._key_of = [], [], []
+        for plugin, state in zip(self._plugins, self._states, strict=True):
+            if isinstance(state, FollowingState):
+                self._following.append((plugin.name, state))
+                self._key_of.append(state.key)
+            else:
+                keys: list[Key] = []
+                self._told.append((plugin.name, state, keys))
+                self._key_of.append(keys.__getitem__)
+        self.sync(range(self._cluster.nodes.high))
 
     def lend(self, cycle: Cycle) -> None:
         """Lets the per-node forms of this cycle use the states instead of making their own."""
         for plugin, state in zip(self._plugins, self._states, strict=True):
             cycle.write(plugin.state_key(), state)
 
-    def update(self, row: int, node: NodeView | None) -> Raws:
-        """Takes a row in; returns its keys."""
-        keys = []
-        for plugin, state in zip(self._plugins, self._states, strict=True):
+    def sync(self, changed: Iterable[int]) -> set[int]:
+        """Takes in the rows that changed; returns those whose keys may be others now."""
+        moved: set[int] = set()
+        for name, following in self._following:
             try:
-                keys.append(state.update(row, node))
+                moved.update(following.sync())
             except Exception as error:
-                raise answers.raised(plugin.name, "domain", error) from error
-        return tuple(keys)
+                raise answers.raised(name, "domain", error) from error
+        if self._told:
+            moved.update(changed)
+            for name, state, keys in self._told:
+                self._tell(name, state, keys, moved)
+        return moved
 
-    def update_all(self, rows: Sequence[int], nodes: Sequence[NodeView | None]) -> list[Raws]:
-        """Takes many rows in; returns their keys."""
-        keys: list[list[Key]] = []
-        for plugin, state in zip(self._plugins, self._states, strict=True):
-            try:
-                keys.append(state.update_all(rows, nodes))
-            except Exception as error:
-                raise answers.raised(plugin.name, "domain", error) from error
-        return list(zip(*keys, strict=True))
+    def _tell(self, name: str, state: DomainState, keys: list[Key], rows: Iterable[int]) -> None:
+        keys.extend([None] * (self._cluster.nodes.high - len(keys)))
+        alive, view = self._cluster.nodes.alive, self._view.view
+        numbers = list(rows)
+        shown = [view(row) if alive[row] else None for row in numbers]
+        try:
+            for row, key in zip(numbers, state.update_all(numbers, shown), strict=True):
+                keys[row] = key
+        except Exception as error:
+            raise answers.raised(name, "domain", error) from error
+
+    @property
+    def version(self) -> Hashable:
+        """Moves when what they say of keys may be different; None: it always may."""
+        if self._told:
+            return None
+        return tuple([state.version for _, state in self._following])
+
+    def keys(self, row: int) -> Raws:
+        """The keys of a row's domains. Nodes that are full or tainted have some as well."""
+        return tuple([key_of(row) for key_of in self._key_of])
+
+    def numbered(self) -> list[Numbered]:
+        """The keys of all rows, by plugin."""
+        return [self._numbered(state) for state in self._states]
+
+    def _numbered(self, state: DomainState) -> Numbered:
+        if isinstance(state, FollowingState):
+            return state.numbered(self._cluster.nodes.high)
+        keys = next(keys for _, told, keys in self._told if told is state)
+        numbers: dict[Key, int] = {}
+        codes = [numbers.setdefault(key, len(numbers)) for key in keys]
+        return np.array(codes, np.int32), list(numbers)
 
     def rate(self, raws: Sequence[Raws], sizes: Sequence[int]) -> list[int | None]:
         """What the plugins add to each group of rows; None where one of them rejects it."""
-        passing = [index for index in range(len(raws)) if self._passes(raws[index])]
-        rated: list[int | None] = [None] * len(raws)
-        for index in passing:
-            rated[index] = 0
-        for offset, (plugin, state) in enumerate(zip(self._plugins, self._states, strict=True)):
+        rated: list[int | None] = [0] * len(raws)
+        passing: Sequence[int] = range(len(raws))
+        for offset, (plugin, state) in enumerate(zip(self._plugins, self._states, strict=True), self._first):
+            if state.filters and plugin.name in self._filtering:
+                passing = self._passing(plugin.name, state, offset, raws, passing)
+        if len(passing) < len(raws):
+            rated = [None] * len(raws)
+            for index in passing:
+                rated[index] = 0
+        for offset, (plugin, state) in enumerate(zip(self._plugins, self._states, strict=True), self._first):
             if plugin.name not in self._scorers or not state.scores:
                 continue
-            keys = [raws[index][self._first + offset] for index in passing]
+            keys = [raws[index][offset] for index in passing]
             scores = self._scores(
                 state, keys, [sizes[index] for index in passing], *self._scorers[plugin.name]
             )
             for index, key in zip(passing, keys, strict=True):
-                rated[index] = (rated[index] or 0) + scores[key]
+                rated[index] += scores[key]  # type: ignore[operator]
         return rated
 
-    def _passes(self, raws: Raws) -> bool:
-        for offset, (plugin, state) in enumerate(zip(self._plugins, self._states, strict=True)):
-            if not state.filters or plugin.name not in self._filtering:
-                continue
-            try:
-                if state.status(raws[self._first + offset]) is not None:
-                    return False
-            except Exception as error:
-                raise answers.raised(plugin.name, "filter", error) from error
-        return True
+    def _passing(
+        self, name: str, state: DomainState, offset: int, raws: Sequence[Raws], among: Sequence[int]
+    ) -> list[int]:
+        try:
+            return [index for index in among if state.status(raws[index][offset]) is None]
+        except Exception as error:
+            raise answers.raised(name, "filter", error) from error
 
     def _scores(
         self, state: DomainState, keys: list[Key], sizes: list[int], scorer: Scorer, weight: int

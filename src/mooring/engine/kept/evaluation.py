@@ -1,32 +1,36 @@
 """The kept evaluation of one class: exactly what evaluating every node afresh would give.
 
 Pods change a node's row; the journal names the row; only that row is evaluated again. So a decision
-costs the same in a cluster of a hundred nodes and of fifty thousand.
+costs the same in a cluster of a hundred nodes and of fifty thousand. What is known is held as arrays
+(`Flat`), for a class that is busy in buckets (`Buckets`); of many classes at a time the arrays lie
+together in a `Matrix`, which keeps them up to date for all at once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from typing import Any
 
 import numpy as np
 
 from mooring.cluster.cluster import Cluster
-from mooring.cluster.columns import NodeColumns, Rows
-from mooring.cluster.view import ClusterView, NodeView
+from mooring.cluster.view import ClusterView
 from mooring.engine.kept.buckets import Buckets, Raws
+from mooring.engine.kept.coding import distinct
 from mooring.engine.kept.domains import Domains
+from mooring.engine.kept.flat import Flat
 from mooring.engine.kept.forms import Forms
+from mooring.engine.kept.matrix import Matrix
+from mooring.engine.kept.rows import RowForms
 from mooring.engine.kept.static import FEW_ROWS, StaticPart
 from mooring.errors import PluginFailed
 from mooring.framework import answers
-from mooring.framework.answers import FILTER_CODES
 from mooring.framework.cycle import Cycle
-from mooring.framework.forms import Filter, Scorer
-from mooring.framework.normalize import MAX_SCORE
 from mooring.framework.plugin import Plugin
-from mooring.framework.podshape import PodShape
+
+FLAT_BYTES = 8  # a row in arrays: a base, and the number of a group
+BUCKET_BYTES = 160  # a row in buckets: three lists, a bucket, and the numbers in them
 
 
 class KeptEvaluation:
@@ -42,43 +46,69 @@ class KeptEvaluation:
         domain_forms: Forms,
     ) -> None:
         self._cluster = cluster
-        self._view = view
         self._static = static
-        self._forms = forms
+        self.row_forms = forms
+        self._rows = RowForms(cluster, view, static, forms)
         # Raws of a row: the static scores first, then those of row scope, then keys of domains.
         self._normalized = (*static_forms.raw, *forms.raw)
-        self.domains = Domains(domain_forms, len(self._normalized))
+        self.domains = Domains(domain_forms, len(self._normalized), cluster, view)
         self.skips: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
-        self._position = -1
+        self._position = -1  # of the journal, up to which all is taken in
+        self._node_position = -1
         self._generation = -1
         self._changing = [p for p in forms.plugins().values() if type(p).version is not Plugin.version]
         self._versions: tuple[Hashable, ...] = ()
-        self._shape: PodShape | None = None
-        self.buckets = Buckets(0, self._addition)
+        self._domains_version: Hashable = None
+        self.index: Buckets | Flat = Buckets(0, self._addition)
+        self._matrix: Matrix | None = None  # to hold the arrays in, if they are held as such
+        self.sorted = False  # whether to hold it in buckets
+        self.slot: int | None = None  # its place there
+        self._in_step = False  # the matrix keeps the bases up to date
+        self.used = 0  # times
 
-    def sync(self, cycle: Cycle, pod: Any) -> Buckets:
+    @property
+    def static(self) -> StaticPart:
+        return self._static
+
+    @property
+    def can_share(self) -> bool:
+        """Whether the plugins allow for a place in a matrix."""
+        return not self._changing and self._rows.over_pods
+
+    @property
+    def nbytes(self) -> int:
+        if isinstance(self.index, Flat):
+            return self.index.nbytes
+        if self._position < 0:
+            return FLAT_BYTES * self._cluster.nodes.capacity  # as it will be
+        return BUCKET_BYTES * len(self.index.group_of)
+
+    def sync(self, cycle: Cycle, pod: Any) -> Buckets | Flat:
         """Re-evaluates what changed since the last time. A plugin that fails spoils the whole: start over."""
-        journal = self._cluster.nodes.journal
+        nodes = self._cluster.nodes
         try:
             self._static.sync(cycle, pod)
             if self._changing:
                 self._follow_versions()
-            rows = journal.since(self._position) if self._position >= 0 else None
-            if rows is None or self._generation != self._static.generation:
+            if self.slot is not None and self._matrix is not None:
+                self._matrix.catch_up()
+            if (
+                self._position < 0
+                or self._generation != self._static.generation
+                or not self._repair(cycle, pod)
+            ):
                 self._build(cycle, pod)
-            elif rows:
-                distinct = set(rows) if len(rows) > 1 else rows
-                if len(distinct) <= FEW_ROWS:
-                    self._one_by_one(cycle, pod, distinct)
-                elif len(distinct) < self._cluster.nodes.high // 2:
-                    self._together(cycle, pod, np.fromiter(distinct, np.intp, len(distinct)))
-                else:
-                    self._build(cycle, pod)
+            if self.sorted and isinstance(self.index, Flat):
+                self._sort()
         except PluginFailed:
             self._position = -1
             raise
-        self._position = journal.position
-        return self.buckets
+        self._position, self._node_position = nodes.journal.position, nodes.node_journal.position
+        version = self.domains.version if self.domains else 0
+        if version is None or version != self._domains_version:
+            self.index.outdated()
+            self._domains_version = version
+        return self.index
 
     def _follow_versions(self) -> None:
         """Starts over when a plugin says that something outside nodes and pods has changed."""
@@ -86,112 +116,167 @@ class KeptEvaluation:
         if versions != self._versions:
             self._position, self._versions = -1, versions
 
-    def among(self, rows: Iterable[int]) -> list[tuple[int, int]]:
-        """The feasible ones of some rows with their totals, as if there were no other nodes."""
-        group_of, base_of = self.buckets.group_of, self.buckets.base_of
-        known = len(group_of)  # a row that was never feasible may lie beyond
-        feasible = [(row, group) for row in rows if row < known and (group := group_of[row]) is not None]
-        sizes = Counter(group.raws for _, group in feasible)
-        rated = dict(zip(sizes, self._addition(list(sizes), list(sizes.values())), strict=True))
-        totals = ((row, base_of[row], rated[group.raws]) for row, group in feasible)
-        return [(row, base + addition) for row, base, addition in totals if addition is not None]
+    # as a whole
 
     def _build(self, cycle: Cycle, pod: Any) -> None:
-        high = self._cluster.nodes.high
-        self.buckets = Buckets(high, self._addition, volatile=bool(self.domains))
-        self.domains.start(cycle, pod)
-        self._together(cycle, pod, np.arange(high))
-        self._generation = self._static.generation
-
-    def _together(self, cycle: Cycle, pod: Any, rows: Rows) -> None:
-        """Evaluates rows by columns."""
-        nodes, static, forms = self._cluster.nodes, self._static, self._forms
-        columns = NodeColumns(nodes, self._view.view, rows)
-        numbers = rows.tolist()
-        ok = np.fromiter((static.ok[row] for row in numbers), np.bool_, len(numbers))
-        for form in forms.filters:
-            ok = form.many(cycle, self._shown(form, pod), columns, ok, nodes)
-        base = np.fromiter((static.base[row] for row in numbers), np.int64, len(numbers))
-        for scorer, weight in forms.plain:
-            base += weight * scorer.many(cycle, self._shown(scorer, pod), columns, ok, nodes)
-        raws = [s.many(cycle, self._shown(s, pod), columns, ok, nodes).tolist() for s, _ in forms.raw]
-        more: list[Raws] = list(zip(*raws, strict=True)) if raws else [()] * len(numbers)
+        nodes, static = self._cluster.nodes, self._static
+        high = nodes.high
+        bases, raws = self._rows.all(cycle, pod)
         if self.domains:
-            alive, view = nodes.alive, self._view.view
-            shown = [view(row) if alive[row] else None for row in numbers]
-            keys = self.domains.update_all(numbers, shown)
-            more = [raw + key for raw, key in zip(more, keys, strict=True)]
-        put, remove = self.buckets.put, self.buckets.remove
-        for row, feasible, score, raw in zip(numbers, ok.tolist(), base.tolist(), more, strict=True):
-            if feasible:
-                put(row, static.raws[row] + raw, score)
-            else:
-                remove(row)
+            self.domains.start(cycle, pod)
+        numbered = self.domains.numbered() if self.domains else []
+        codes, groups, lent = static.codes, static.groups, True
+        if raws or numbered:
+            columns = [static.codes[:high], *raws, *(numbers[:high] for numbers, _ in numbered)]
+            found, first = distinct(columns, high)
+            groups = [
+                static.groups[static.codes[row]]
+                + tuple(int(raw[row]) for raw in raws)
+                + tuple(keys[numbers[row]] for numbers, keys in numbered)
+                for row in first
+            ] or [()]
+            codes, lent = np.zeros(nodes.capacity, np.int32), False
+            codes[:high] = found
+        if self.slot is None and self._matrix is not None and not self.sorted and self.domains.follows:
+            self.slot = self._matrix.join(self, pod)
+        if self.slot is not None and self._matrix is not None:
+            place = self._matrix.base_of(self.slot)
+            place[:] = bases
+            bases, self._in_step = place, True
+        self.index = Flat(bases, codes, groups or [()], self._addition, lent=lent)
+        self._generation = static.generation
 
-    def _one_by_one(self, cycle: Cycle, pod: Any, rows: Iterable[int]) -> None:
-        """Evaluates rows one at a time: the way most decisions go."""
-        static, forms, buckets = self._static, self._forms, self.buckets
-        for row in rows:
-            node = self._view.view(row)
-            keys = self._keys(row) if self.domains else ()
-            if not static.ok[row] or not self._passes(cycle, pod, node):
-                buckets.remove(row)
-                continue
-            base = static.base[row]
-            for scorer, weight in forms.plain:
-                base += weight * self._score(cycle, pod, node, scorer)
-            raws = static.raws[row]
-            if forms.raw:
-                raws += tuple(self._score(cycle, pod, node, scorer) for scorer, _ in forms.raw)
-            buckets.put(row, raws + keys, base)
+    def _sort(self) -> None:
+        """From arrays to buckets."""
+        assert isinstance(self.index, Flat)
+        flat, sized = self.index, bool(self.domains)
+        self.index = Buckets.of(flat.base, flat.codes, flat.groups, self._addition, sized=sized)
+        self.leave()
 
-    def _keys(self, row: int) -> Raws:
-        """Keys of a row's topology domains. Nodes that are full or tainted are counted as well."""
-        return self.domains.update(row, self._view.view(row) if self._cluster.nodes.alive[row] else None)
+    def leave(self) -> None:
+        """Gives the place in a matrix up: the arrays in it are not used any more."""
+        if self.slot is not None and self._matrix is not None:
+            self._matrix.leave(self.slot)
+        self.slot, self._in_step = None, False
 
-    def _shown(self, form: Filter | Scorer, pod: Any) -> Any:
-        """The pod as a plugin may see it. Pods of a class look alike: one shape serves them all."""
-        if not form.hides_identity:
-            return pod
-        if self._shape is None:
-            self._shape = PodShape(pod)
-        return self._shape
+    def hold(self, in_buckets: bool, matrix: Matrix | None) -> None:
+        """How to hold it from the next time on."""
+        if matrix is not self._matrix:
+            self.leave()
+            self._matrix, self._position = matrix, -1
+        if self.sorted and not in_buckets:
+            self._position = -1
+        self.sorted = in_buckets
 
-    def _passes(self, cycle: Cycle, pod: Any, node: NodeView) -> bool:
-        for form in self._forms.filters:
-            shown = (self._shape or self._shown(form, pod)) if form.hides_identity else pod
-            if form.one_method is None:
-                status = form.one(cycle, shown, node, self._cluster.nodes, self._view)
-            else:
-                try:
-                    status = form.one_method(cycle, shown, node)
-                except Exception as error:
-                    raise answers.raised(form.name, "filter", error) from error
-            if status is not None and answers.status(form.name, "filter", status, FILTER_CODES) is not None:
+    # what a matrix tells
+
+    def fall_behind(self, position: int) -> None:
+        """The matrix has kept it up to date until then, and does not from then on."""
+        if self._in_step:
+            self._position, self._in_step = max(self._position, position), False
+
+    def start_over(self) -> None:
+        """Its place is gone."""
+        self._position = -1
+
+    def moved(self, base: Any) -> None:
+        assert isinstance(self.index, Flat)
+        self.index.put_at(base)
+
+    # row by row
+
+    def _repair(self, cycle: Cycle, pod: Any) -> bool:
+        """Takes in what changed; False when starting over is quicker."""
+        nodes = self._cluster.nodes
+        rows: Collection[int] = ()
+        node_rows: Collection[int] = ()
+        if self._node_position != nodes.node_journal.position:
+            changed = nodes.node_journal.since(self._node_position)
+            if changed is None:
                 return False
+            node_rows = set(changed)
+        if not self._in_step:
+            since = nodes.journal.since(self._position)
+            if since is None:
+                return False
+            rows = set(since) if len(since) > 1 else since
+        elif node_rows:
+            rows = node_rows
+        if len(rows) > FEW_ROWS and len(rows) >= nodes.high // 2:
+            return False
+        moved: Collection[int] = self.domains.sync(rows) if self.domains else ()
+        index = self.index
+        if isinstance(index, Flat) and not self._rows.raw:
+            if rows:
+                self._rebase(cycle, pod, index, rows)
+            for row in {*moved, *node_rows} if node_rows else moved:
+                index.regroup(row, self._static.raws(row) + self.domains.keys(row))
+            self._in_step = self.slot is not None
+        else:
+            self._put(cycle, pod, {*rows, *moved} if moved else rows)
         return True
 
-    def _score(self, cycle: Cycle, pod: Any, node: NodeView, scorer: Scorer) -> int:
-        shown = (self._shape or self._shown(scorer, pod)) if scorer.hides_identity else pod
-        if scorer.one_method is None:
-            return scorer.one(cycle, shown, node, self._cluster.nodes, self._view)
-        try:
-            score = scorer.one_method(cycle, shown, node)
-        except Exception as error:
-            raise answers.raised(scorer.name, "score", error) from error
-        if type(score) is int and (scorer.raw or 0 <= score <= MAX_SCORE):
-            return score
-        return answers.score(scorer.name, score, raw=scorer.raw)
+    def _rebase(self, cycle: Cycle, pod: Any, index: Flat, rows: Collection[int]) -> None:
+        """New bases for rows; their groups are another matter."""
+        if len(rows) > FEW_ROWS:
+            numbers = np.fromiter(rows, np.intp, len(rows))
+            index.write(numbers, self._rows.some(cycle, pod, numbers)[0])
+        else:
+            for row in rows:
+                index.rebase(row, self._rows.base(cycle, pod, row))
+
+    def _put(self, cycle: Cycle, pod: Any, rows: Collection[int]) -> None:
+        """Rows with their bases and groups."""
+        index, static = self.index, self._static
+        if len(rows) > FEW_ROWS:
+            numbers = list(rows)
+            bases, raws = self._rows.some(cycle, pod, np.array(numbers, np.intp))
+            mine: list[Raws] = list(zip(*[raw.tolist() for raw in raws], strict=True)) if raws else []
+            for place, (row, base) in enumerate(zip(numbers, bases.tolist(), strict=True)):
+                if base < 0:
+                    index.remove(row)
+                    continue
+                own = static.raws(row) + mine[place] if mine else static.raws(row)
+                index.put(row, own + self.domains.keys(row), base)
+            return
+        for row in rows:
+            base = self._rows.base(cycle, pod, row)
+            if base < 0:
+                index.remove(row)
+            else:
+                own = static.raws(row)
+                if self._rows.raw:
+                    own += self._rows.raws(cycle, pod, row)
+                index.put(row, own + self.domains.keys(row) if self.domains else own, base)
+
+    # what is asked
+
+    def among(self, rows: Iterable[int]) -> list[tuple[int, int]]:
+        """The feasible ones of some rows with their totals, as if there were no other nodes."""
+        feasible = self.index.among(rows)
+        sizes = Counter(raws for _, raws, _ in feasible)
+        rated = dict(zip(sizes, self._addition(list(sizes), list(sizes.values())), strict=True))
+        totals = ((row, base, rated[raws]) for row, raws, base in feasible)
+        return [(row, base + addition) for row, base, addition in totals if addition is not None]
 
     def _addition(self, raws: list[Raws], sizes: list[int]) -> list[int | None]:
         """G of each group: what domains say of it, and its raw scores normalised over all groups."""
         totals: list[int | None] = [0] * len(raws)
+        feasible: Collection[int] = range(len(raws))
         if self.domains:
             totals = self.domains.rate(raws, sizes)
-        feasible = [index for index, total in enumerate(totals) if total is not None]
+            feasible = [index for index, total in enumerate(totals) if total is not None]
         for number, (scorer, weight) in enumerate(self._normalized):
             values = sorted({raws[index][number] for index in feasible})  # type: ignore[type-var]
             normalized = dict(zip(values, scorer.normalized(values) if values else (), strict=True))  # type: ignore[arg-type]
             for index in feasible:
-                totals[index] = (totals[index] or 0) + weight * normalized[raws[index][number]]
+                totals[index] += weight * normalized[raws[index][number]]  # type: ignore[operator]
         return totals
+
+    def check(self) -> None:
+        """Asserts that nothing it holds contradicts anything else."""
+        self.index.check()
+        if self.slot is not None and self._matrix is not None:
+            assert isinstance(self.index, Flat)
+            assert np.shares_memory(self.index.base, self._matrix.base_of(self.slot))
+        assert not self._in_step or self.slot is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -22,11 +23,21 @@ class Forms(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, pod_class: PodClass, scope: Scope, cycle: Cycle) -> Forms:
         """The forms of a scope that the cycle does not skip."""
-        filters = [f for f in pod_class.filters if f.scope is scope and f.name not in cycle.skip_filter]
+        return cls._of(pod_class.filters, pod_class.scorers, scope, cycle.skip_filter, cycle.skip_score)
+
+    @classmethod
+    @lru_cache(maxsize=256)  # classes differ in what they ask for more than in whom they concern
+    def _of(
+        cls,
+        class_filters: tuple[Filter, ...],
+        class_scorers: tuple[tuple[Scorer, int], ...],
+        scope: Scope,
+        skip_filter: frozenset[str],
+        skip_score: frozenset[str],
+    ) -> Forms:
+        filters = [f for f in class_filters if f.scope is scope and f.name not in skip_filter]
         scorers = [
-            (s, weight)
-            for s, weight in pod_class.scorers
-            if s.scope is scope and s.name not in cycle.skip_score
+            (s, weight) for s, weight in class_scorers if s.scope is scope and s.name not in skip_score
         ]
         return cls(
             tuple(filters),

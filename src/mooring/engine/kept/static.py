@@ -13,15 +13,17 @@ from typing import Any
 import numpy as np
 
 from mooring.cluster.cluster import Cluster
-from mooring.cluster.columns import Bools, StaticColumns
+from mooring.cluster.columns import StaticColumns
 from mooring.cluster.view import ClusterView, StaticNode
-from mooring.engine.kept.buckets import Raws
+from mooring.engine.kept.buckets import Bases, Raws
+from mooring.engine.kept.coding import Codes, distinct
 from mooring.engine.kept.forms import Forms
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
 from mooring.framework.plugin import Plugin
 
 FEW_ROWS = 24  # up to here one node at a time is quicker than columns
+NOWHERE = -(1 << 30)  # the base of a row that is not feasible: no addition makes it good
 
 
 class StaticPart:
@@ -34,27 +36,43 @@ class StaticPart:
         self._changing = [p for p in forms.plugins().values() if type(p).version is not Plugin.version]
         self._position = -1
         self._versions: list[Hashable] = []
+        self._number: dict[Raws, int] = {}
         self.generation = 0
-        self.ok: list[bool] = []
-        self.base: list[int] = []
-        self.raws: list[Raws] = []
+        self.groups: list[Raws] = []  # raw scores by code
+        self._put(np.zeros(0, np.int32), np.zeros(0, np.int32))
+
+    def _put(self, base: Bases, codes: Codes) -> None:
+        self.base, self.codes = base, codes  # over all rows the table has room for
+        self.base_at = memoryview(base)  # type: ignore[arg-type]
+        self.code_at = memoryview(codes)  # type: ignore[arg-type]
+
+    def raws(self, row: int) -> Raws:
+        """The raw scores of a row; they mean nothing where the row does not pass."""
+        return self.groups[self.code_at[row]]
+
+    @property
+    def nbytes(self) -> int:
+        return self.base.nbytes + self.codes.nbytes
 
     def sync(self, cycle: Cycle, pod: Any) -> None:
         """Brings the answers up to date with the node objects."""
         journal = self._cluster.nodes.node_journal
-        versions = [self._version(plugin) for plugin in self._changing]
+        versions = [self._version(plugin) for plugin in self._changing] if self._changing else []
         if journal.position == self._position and versions == self._versions:
             return
         rows = journal.since(self._position) if self._position >= 0 else None
-        if rows is None or versions != self._versions or len(rows) > FEW_ROWS:
-            before = (self.ok, self.base, self.raws)
+        if rows is None or versions != self._versions or len(rows) > FEW_ROWS or self._outgrown():
+            base, codes = self.base, self.codes
             self._build(cycle, pod)
-            if before != (self.ok, self.base, self.raws):
+            if not (np.array_equal(base, self.base) and np.array_equal(codes, self.codes)):
                 self.generation += 1
         else:
             for row in set(rows):
                 self._evaluate(cycle, pod, row)
         self._position, self._versions = journal.position, versions
+
+    def _outgrown(self) -> bool:
+        return len(self.base) != self._cluster.nodes.capacity
 
     def _version(self, plugin: Plugin) -> Hashable:
         try:
@@ -65,35 +83,46 @@ class StaticPart:
     def _build(self, cycle: Cycle, pod: Any) -> None:
         nodes = self._cluster.nodes
         columns = StaticColumns(nodes, self._view.view)
-        ok: Bools = columns.alive.copy()
+        ok = columns.alive.copy()
         for form in self._forms.filters:
             ok = form.many(cycle, form.shown(pod), columns, ok, nodes)
-        base = np.zeros(len(columns), np.int64)
+        scores = np.zeros(len(columns), np.int64)
         for scorer, weight in self._forms.plain:
-            base += weight * scorer.many(cycle, scorer.shown(pod), columns, ok, nodes)
-        raws = [s.many(cycle, s.shown(pod), columns, ok, nodes) for s, _ in self._forms.raw]
-        self.ok, self.base = ok.tolist(), base.tolist()
-        lists = [raw.tolist() for raw in raws]
-        self.raws = list(zip(*lists, strict=True)) if lists else [()] * len(columns)
+            scores += weight * scorer.many(cycle, scorer.shown(pod), columns, ok, nodes)
+        # What stands for rows that do not pass means nothing: one number for all of them.
+        raws = [s.many(cycle, s.shown(pod), columns, ok, nodes) * ok for s, _ in self._forms.raw]
+        base: Bases = np.full(nodes.capacity, NOWHERE, np.int32)
+        base[: nodes.high] = np.where(ok, scores, NOWHERE)
+        codes: Codes = np.zeros(nodes.capacity, np.int32)
+        found, first = distinct(raws, len(columns))
+        numbers = [self._code(tuple(int(raw[row]) for raw in raws)) for row in first]
+        codes[: nodes.high] = np.array(numbers, np.int32)[found] if numbers else 0
+        self._put(base, codes)
+
+    def _code(self, raws: Raws) -> int:
+        number = self._number.get(raws)
+        if number is None:
+            number = self._number[raws] = len(self.groups)
+            self.groups.append(raws)
+        return number
 
     def _evaluate(self, cycle: Cycle, pod: Any, row: int) -> None:
-        while row >= len(self.ok):
-            self.ok.append(False)
-            self.base.append(0)
-            self.raws.append(())
         nodes = self._cluster.nodes
-        self.ok[row] = False
+        self.base_at[row] = NOWHERE
         if not nodes.alive[row]:
             return
         node = StaticNode(nodes, self._cluster.pods, row)
         for form in self._forms.filters:
             if form.one(cycle, form.shown(pod), node, nodes, self._view) is not None:
                 return
-        self.base[row] = sum(
+        base = sum(
             weight * scorer.one(cycle, scorer.shown(pod), node, nodes, self._view)
             for scorer, weight in self._forms.plain
         )
-        self.raws[row] = tuple(
+        raws = tuple(
             scorer.one(cycle, scorer.shown(pod), node, nodes, self._view) for scorer, _ in self._forms.raw
         )
-        self.ok[row] = True
+        if (code := self._code(raws)) != self.code_at[row]:
+            self._put(self.base, self.codes.copy())  # the codes that are there are lent out
+            self.code_at[row] = code
+        self.base_at[row] = base

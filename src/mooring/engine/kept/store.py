@@ -1,9 +1,15 @@
-"""All kept evaluations, by class; the least recently used are dropped when there are too many."""
+"""All kept evaluations, by class; the least recently used are dropped when they take too much memory.
+
+A class begins with arrays, which cost no more to make than one look at every node. When few classes
+are busy, those that are get buckets, which take longer to make and less time to ask. When many are,
+their arrays share a matrix.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict, deque
 from collections.abc import Hashable, Iterator
+from enum import Enum
 from weakref import WeakValueDictionary
 
 from mooring.cluster.cluster import Cluster
@@ -11,13 +17,25 @@ from mooring.cluster.view import ClusterView
 from mooring.engine.classes import PodClass
 from mooring.engine.kept.evaluation import KeptEvaluation
 from mooring.engine.kept.forms import Forms
+from mooring.engine.kept.matrix import FEWEST, Matrix
 from mooring.engine.kept.static import StaticPart
 from mooring.framework.cycle import Cycle
 from mooring.framework.plugin import WHOLE_POD
 from mooring.framework.scope import Scope
 
-ROWS_KEPT = 400_000  # over all classes: about 500 bytes each
-FEWEST_KEPT = 8  # classes, however large the cluster
+BYTES_KEPT = 96 * 2**20  # of all evaluations
+LAST_DECISIONS = 64  # by which it is judged how many classes are busy
+FEW_CLASSES = 8  # busy at a time: each gets buckets
+PAYS_AFTER = 48  # pods: what buckets save on so many is what it takes to make them
+GROWS = 16  # looks at a class between two looks at its size
+
+
+class Tier(Enum):
+    """How an evaluation is held."""
+
+    FLAT = "flat"
+    BUCKETS = "buckets"
+    MATRIX = "matrix"
 
 
 class KeptEvaluations:
@@ -27,34 +45,21 @@ class KeptEvaluations:
         self._cluster = cluster
         self._view = view
         self._kept: OrderedDict[PodClass, KeptEvaluation] = OrderedDict()
-        self._last_used: dict[PodClass, int] = {}
-        self._turn = 0
+        self._bytes: dict[PodClass, int] = {}
+        self._total = 0
         self._static: WeakValueDictionary[Hashable, StaticPart] = WeakValueDictionary()  # used by those kept
+        self._matrices: dict[Hashable, Matrix] = {}
+        self._last: deque[PodClass] = deque(maxlen=LAST_DECISIONS)
+        self._busy: Counter[PodClass] = Counter()
+        self.most_bytes = BYTES_KEPT
+        self.tier: Tier | None = None  # held so whatever is going on, for comparing them
 
     def __iter__(self) -> Iterator[KeptEvaluation]:
         return iter(list(self._kept.values()))
 
     def worth(self, pod_class: PodClass, cycle: Cycle) -> bool:
-        """Whether to keep an evaluation of the class: not for its first pod, which may be its only one,
-        and not by dropping the evaluation of a class that is as busy."""
-        if not (pod_class.keeps and pod_class.shared):
-            return False
-        if not pod_class.met:
-            pod_class.met = True
-            # To judge by domain every node has to be taken in at any rate; keeping that costs no more.
-            if not Forms.of(pod_class, Scope.DOMAIN, cycle).plugins():
-                return False
-        self._turn += 1
-        if pod_class in self._kept:
-            return True
-        most = max(FEWEST_KEPT, ROWS_KEPT // max(1, self._cluster.nodes.high))
-        if len(self._kept) < most:
-            return True
-        oldest = next(iter(self._kept))
-        if self._turn - self._last_used[oldest] <= 2 * most:
-            return False
-        del self._kept[oldest], self._last_used[oldest]
-        return True
+        """Whether evaluations of the class can be kept."""
+        return pod_class.keeps and pod_class.shared
 
     def known(self, pod_class: PodClass) -> KeptEvaluation | None:
         """The evaluation of a class, if there is one."""
@@ -62,24 +67,90 @@ class KeptEvaluations:
 
     def of(self, pod_class: PodClass, cycle: Cycle) -> KeptEvaluation:
         """The evaluation of a class, made now if there is none or the plugins that skip it are others."""
-        skips = (cycle.skip_filter, cycle.skip_score)
-        self._last_used[pod_class] = self._turn
+        self._decided(pod_class)
         found = self._kept.get(pod_class)
-        if found is not None and found.skips == skips:
+        if found is None or found.skips != (cycle.skip_filter, cycle.skip_score):
+            found = self._make(pod_class, cycle)
+        else:
             self._kept.move_to_end(pod_class)
-            return found
+        found.used += 1
+        self._choose_tier(found)
+        if found.used % GROWS == 1:
+            self._weigh(pod_class, found)
+        return found
+
+    def _decided(self, pod_class: PodClass) -> None:
+        last, busy = self._last, self._busy
+        if len(last) == LAST_DECISIONS:
+            first = last[0]
+            if busy[first] == 1:
+                del busy[first]
+            else:
+                busy[first] -= 1
+        last.append(pod_class)
+        busy[pod_class] += 1
+
+    def _choose_tier(self, kept: KeptEvaluation) -> None:
+        if self.tier is not None:
+            matrix = self._matrix(kept) if self.tier is Tier.MATRIX else None
+            kept.hold(self.tier is Tier.BUCKETS, matrix)
+        elif len(self._busy) > FEW_CLASSES:
+            kept.hold(False, self._matrix(kept))
+        elif kept.used >= PAYS_AFTER or kept.sorted:
+            kept.hold(True, self._matrix(kept))
+
+    def _matrix(self, kept: KeptEvaluation) -> Matrix | None:
+        """The one for classes with the same plugins of row scope."""
+        if not kept.can_share:
+            return None
+        forms = kept.row_forms
+        key = (forms.filters, forms.plain)
+        if key not in self._matrices:
+            fewest = FEWEST if self.tier is None else 1
+            self._matrices[key] = Matrix(self._cluster, self._view, forms, fewest)
+        return self._matrices[key]
+
+    def _make(self, pod_class: PodClass, cycle: Cycle) -> KeptEvaluation:
+        self._drop(pod_class)
         static, forms = self._static_part(pod_class, cycle)
         rows, domains = (Forms.of(pod_class, scope, cycle) for scope in (Scope.ROW, Scope.DOMAIN))
         kept = KeptEvaluation(self._cluster, self._view, static, forms, rows, domains)
-        kept.skips = skips
+        kept.skips = (cycle.skip_filter, cycle.skip_score)
+        kept.hold(False, self._matrix(kept))
         self._kept[pod_class] = kept
         return kept
+
+    def _weigh(self, pod_class: PodClass, kept: KeptEvaluation) -> None:
+        """Looks how much memory it takes, and drops others when it is too much together."""
+        size = kept.nbytes
+        self._total += size - self._bytes.get(pod_class, 0)
+        self._bytes[pod_class] = size
+        while self._total > self.most_bytes and len(self._kept) > 1:
+            self._drop(next(iter(self._kept)))
+
+    def _drop(self, pod_class: PodClass) -> None:
+        kept = self._kept.pop(pod_class, None)
+        if kept is not None:
+            kept.leave()
+            self._total -= self._bytes.pop(pod_class, 0)
 
     def forget(self) -> None:
         """Drops everything: some plugin's answers are no longer right."""
         self._kept.clear()
-        self._last_used.clear()
+        self._bytes.clear()
+        self._total = 0
         self._static.clear()
+        self._matrices.clear()
+
+    def check(self) -> None:
+        """Asserts that nothing that is kept contradicts anything else."""
+        assert self._total == sum(self._bytes.values())
+        assert self._bytes.keys() <= self._kept.keys()
+        assert self._busy == Counter(self._last)
+        for kept in self._kept.values():
+            kept.check()
+        for matrix in self._matrices.values():
+            matrix.check()
 
     def _static_part(self, pod_class: PodClass, cycle: Cycle) -> tuple[StaticPart, Forms]:
         forms = Forms.of(pod_class, Scope.STATIC, cycle)

@@ -23,6 +23,7 @@ from mooring.model.objects import Node, Pod, PodSpec
 from mooring.model.requests import node_allocatable, pod_request
 from mooring.plugins.kept import PerTable
 from mooring.plugins.node_resources_fit.args import FitArgs
+from mooring.plugins.node_resources_fit.columns import Amounts, FitColumns
 from mooring.plugins.node_resources_fit.hints import grew, room_freed, would_fit
 from mooring.plugins.node_resources_fit.strategies import NO_RESOURCES, Ask, Use, strategy_of
 from mooring.plugins.scored_resources import bypasses, supposed_amount
@@ -31,7 +32,6 @@ NAME = "NodeResourcesFit"
 TOO_MANY_PODS = "Too many pods"
 INSUFFICIENT = "Insufficient {}"
 
-Amounts = tuple[tuple[str, int], ...]  # resources by name
 Need = tuple[int, Column, Column, str]  # amount, allocatable, requested, resource
 
 
@@ -113,10 +113,22 @@ class NodeResourcesFit(Plugin):
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> Ints:
         weights = dict(self.strategy.resources)
         uses = [
-            Use(weights[name], nodes.requested_nonzero(name) + amount, nodes.allocatable(name))
+            Use(
+                weights[name],
+                nodes.requested_nonzero(name) + amount,
+                nodes.allocatable(name),
+                nodes.divisor(name),
+            )
             for name, amount in self._supposed(pod.spec)
         ]
         return self.strategy.many(uses, len(nodes))
+
+    def pod_columns(self) -> FitColumns | None:
+        """None when the score skips resources of which some pods ask for nothing."""
+        resources = self.strategy.resources
+        if not resources or any(bypasses(name, 0) for name, _ in resources):
+            return None
+        return FitColumns(self.strategy, self._needs, self._supposed)
 
     def events(self) -> tuple[Interest, ...]:
         return (

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mooring.cluster.nodes import Column, Ints
 from mooring.framework.normalize import MAX_SCORE
@@ -24,12 +25,17 @@ EXACT = 2**53 // MAX_SCORE  # a hundred times this is a float64 without rounding
 Ask = tuple[int, int, Column, Column]  # weight, amount, allocatable, used
 
 
+Asked = tuple[int, Ints, int, int]  # weight, amounts of pods, used and allocatable on the node
+
+
 class Use(NamedTuple):
-    """One resource over rows: what would be used with the pod, and what there is."""
+    """One resource over rows: what would be used with the pod, and what there is. Or over pods, for which
+    there is the same."""
 
     weight: int
     used: Ints
     allocatable: Ints
+    divisor: NDArray[np.float64] | None = None  # the same, at least 1; worked out when it is not given
 
 
 class Strategy(ABC):
@@ -47,6 +53,11 @@ class Strategy(ABC):
     @abstractmethod
     def many(self, uses: Sequence[Use], rows: int) -> Ints: ...
 
+    def over_pods(self, asked: Sequence[Asked], pods: int) -> Ints:
+        """The same for one node and many pods."""
+        uses = [Use(weight, asks + used, np.array([has])) for weight, asks, used, has in asked]
+        return self.many(uses, pods)
+
 
 class LeastAllocated(Strategy):
     """The more is left, the better."""
@@ -63,8 +74,27 @@ class LeastAllocated(Strategy):
         return total // weights if weights else 0
 
     def many(self, uses: Sequence[Use], rows: int) -> Ints:
-        scores = [percent(np.maximum(use.allocatable - use.used, 0), use.allocatable) for use in uses]
+        scores = []
+        for use in uses:
+            left = use.allocatable - use.used
+            scores.append(percent(np.maximum(left, 0, out=left), use.allocatable, use.divisor))
         return _weighed(scores, uses, rows)
+
+    def over_pods(self, asked: Sequence[Asked], pods: int) -> Ints:
+        """What is left is worked out in place: making arrays is most of the time."""
+        if any(has > EXACT for _, _, _, has in asked):
+            return super().over_pods(asked, pods)
+        total, weights = np.zeros(pods, np.int64), 0
+        for weight, asks, used, has in asked:
+            if has:
+                left = (has - used) - asks
+                np.maximum(left, 0, out=left)
+                scaled = left * 100.0
+                scaled /= has
+                score = scaled.astype(np.int64)
+                total += score if weight == 1 else score * weight
+                weights += weight
+        return (total / max(weights, 1)).astype(np.int64) if weights != 1 else total
 
 
 class MostAllocated(Strategy):
@@ -81,7 +111,7 @@ class MostAllocated(Strategy):
         return total // weights if weights else 0
 
     def many(self, uses: Sequence[Use], rows: int) -> Ints:
-        scores = [percent(np.minimum(use.used, use.allocatable), use.allocatable) for use in uses]
+        scores = [percent(np.minimum(u.used, u.allocatable), u.allocatable, u.divisor) for u in uses]
         return _weighed(scores, uses, rows)
 
 
@@ -108,7 +138,7 @@ class RequestedToCapacityRatio(Strategy):
 
     def many(self, uses: Sequence[Use], rows: int) -> Ints:
         total, weights = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-        for weight, used, allocatable in uses:
+        for weight, used, allocatable, _ in uses:
             worth = self._worths[percent(np.minimum(used, allocatable), allocatable)]
             counts = (worth > 0) & (allocatable > 0)
             total += worth * counts * weight
@@ -141,11 +171,14 @@ def piecewise(points: Sequence[tuple[int, int]], at: int) -> int:
     return height
 
 
-def percent(part: Ints, whole: Ints) -> Ints:
-    """`part * 100 // whole`, exactly; 0 where the whole is 0. The part is within 0 and the whole."""
-    divisor = np.maximum(whole, 1)
-    if divisor.max(initial=1) > EXACT:  # hundreds of terabytes: rare, so slowly but rightly
-        pairs = zip(part.tolist(), divisor.tolist(), strict=True)
+def percent(part: Ints, whole: Ints, divisor: NDArray[np.float64] | None = None) -> Ints:
+    """`part * 100 // whole`, exactly; 0 where the whole is 0. The part is within 0 and the whole, and may be
+    written over."""
+    if divisor is None:
+        divisor = np.maximum(whole, 1).astype(np.float64)
+    if len(divisor) and divisor[divisor.argmax()] > EXACT:  # hundreds of terabytes: slowly but rightly
+        whole = np.broadcast_to(np.maximum(whole, 1), part.shape)
+        pairs = zip(part.tolist(), whole.tolist(), strict=True)
         return np.fromiter((p * 100 // d for p, d in pairs), np.int64, len(part))
     # In floats, which is several times faster than dividing integers, and rounds nothing at this size.
     scaled = part * 100.0
@@ -156,8 +189,8 @@ def percent(part: Ints, whole: Ints) -> Ints:
 def _weighed(scores: Sequence[Ints], uses: Sequence[Use], rows: int) -> Ints:
     total = np.zeros(rows, np.int64)
     weights: int | Ints = 0
-    for score, (weight, _, allocatable) in zip(scores, uses, strict=True):
-        total += score * weight
+    for score, (weight, _, allocatable, _) in zip(scores, uses, strict=True):
+        total += score if weight == 1 else score * weight
         there = allocatable > 0
         weights = weights + (weight if there.all() else weight * there)
     return (total / np.maximum(weights, 1)).astype(np.int64)

@@ -41,20 +41,19 @@ class Coverage:
         beyond = found(kind, lower, rows)
         return beyond if beyond is not None and beyond.any() else None
 
-    def violating_on(self, placed: Sequence[Placed]) -> list[bool]:
-        """The same for pods of one node, the most important first."""
-        kinds = [self._slots.kinds.number(each) for each in placed]
+    def violating_on(self, placed: Sequence[Placed], kinds: Sequence[int]) -> list[bool]:
+        """The same for pods of one node and of these kinds, the most important first."""
+        answers = [False] * len(placed)
+        if not self.budgets:
+            return answers
         self._follow()
-        counts: dict[int, int] = defaultdict(int)
-        answers = []
-        for each, kind in zip(placed, kinds, strict=True):
-            beyond = False
+        counts = [0] * len(self.budgets)
+        for index, kind in enumerate(kinds):
             for number in self._covering[kind]:
                 budget = self.budgets[number]
-                if not budget.disrupted or each.pod.metadata.name not in budget.disrupted:
+                if not budget.disrupted or placed[index].pod.metadata.name not in budget.disrupted:
                     counts[number] += 1
-                    beyond |= counts[number] > budget.allowed
-            answers.append(beyond)
+                    answers[index] |= counts[number] > budget.allowed
         return answers
 
     def _one_by_one(self, kind: Small, lower: Bools, rows: Rows) -> Bools | None:

@@ -5,7 +5,7 @@ Each pod is looked at once, when it comes, and is from then on a small integer a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 
 import msgspec
@@ -14,10 +14,11 @@ import numpy as np
 from mooring.cluster.charge import Charge
 from mooring.cluster.nodes import Ints, NodeTable
 from mooring.cluster.pods import Placed
-from mooring.plugins.preemption.importance import started_us
+from mooring.plugins.preemption.importance import NOT_STARTED, started_us
 
 EMPTY = 0  # the kind of a slot that nobody is in
 EMPTY_PRIORITY = 2**40  # above any pod's: an empty slot is nobody's victim
+START_BITS = NOT_STARTED.bit_length()
 FORGET_ABOVE = 500_000  # kinds; then all pods are looked at anew
 NO_AMOUNTS: Ints = np.zeros(0, np.int64)
 
@@ -46,6 +47,7 @@ class Kinds:
         self._numbers: dict[tuple[object, ...], int] = {}
         self._priority: Ints = NO_AMOUNTS
         self._ranks: Ints = NO_AMOUNTS
+        self._keys_of: list[int] = []
         self._amounts: dict[int, Ints] = {}
 
     def look_at(self, keys: tuple[str, ...]) -> None:
@@ -102,6 +104,22 @@ class Kinds:
             self._ranks[EMPTY] = len(highest_first)
         return self._ranks
 
+    def in_order(self, placed: Collection[Placed]) -> list[Placed]:
+        """The most important first; equals stay in the order they came."""
+        base = self._base
+        for each in placed:
+            if each.kind < base:
+                self.note(each)
+        if len(self._keys_of) != len(self.all):
+            self._keys_of = [rank << START_BITS for rank in self.ranks.tolist()]
+        keys = self._keys_of
+        return sorted(placed, key=lambda each: keys[each.kind - base] | each.started_us)
+
+    def numbers(self, placed: Iterable[Placed]) -> list[int]:
+        """The kinds of pods that were noted."""
+        base = self._base
+        return [each.kind - base for each in placed]
+
     def amounts(self, resource: str) -> Ints:
         """What a pod of each kind takes of a resource."""
         column = self._nodes.resource(resource)
@@ -119,6 +137,7 @@ class Kinds:
         self._numbers = {}
         self.all = [NOBODY]
         self._priority = self._ranks = NO_AMOUNTS
+        self._keys_of = []
         self._amounts = {}
 
 

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mooring.cluster.charge import Charge
 from mooring.model.objects import Pod
 from mooring.model.requests import Request
-from mooring.plugins.preemption.choice import cost_of
+from mooring.plugins.preemption.choice import PRIORITY_OFFSET
 from mooring.plugins.preemption.coverage import Coverage
 from mooring.plugins.preemption.slots import PodSlots
 from mooring.plugins.preemption.sweep import Need
@@ -41,28 +40,46 @@ class SingleRows:
         self._need = need
         self._coverage = coverage
         self._columns = [slots.nodes.resource(name) for name, _ in need.amounts]
-        self._taken: dict[Charge, Amounts] = {}
+        self._generation = -1
+        self._taken: list[Amounts | None] = []  # by kind, if it is less important
 
     def on(self, row: int, others: Sequence[Pod]) -> Single:
         """What it comes to on a row to which others are to come first."""
-        priority = self._need.priority
         placed = self._slots.placed(row)
-        places = [slot for slot, each in enumerate(placed) if (each.pod.spec.priority or 0) < priority]
-        lower = [placed[slot] for slot in places]
-        sizes = [self._takes(each.charge) for each in lower]
+        kinds, taken = self._slots.kinds.numbers(placed), self._follow()
+        places = [slot for slot, kind in enumerate(kinds) if taken[kind] is not None]
+        lower = [kinds[slot] for slot in places]
+        sizes = [amounts for kind in lower if (amounts := taken[kind]) is not None]
         freed = [sum(column) for column in zip(*sizes, strict=True)] or [0] * (1 + len(self._columns))
         left = list(map(int.__add__, self._left(row, self._slots.absent(others)), freed))
         short = sum(1 << number for number, amount in enumerate(left) if amount < 0)
         if short or not lower:
             return Single(bool(lower), short)
         scarce = [number for number, amount in enumerate(freed) if left[number] < amount]
-        beyond = self._coverage.violating_on(lower)
+        beyond = self._coverage.violating_on([placed[slot] for slot in places], lower)
         wrong = _let_back(sizes, [index for index, each in enumerate(beyond) if each], left, scarce)
         right = _let_back(sizes, [index for index, each in enumerate(beyond) if not each], left, scarce)
         gone = sorted(wrong + right)
-        _, highest, total, _, earliest = cost_of([lower[index].pod for index in gone], len(wrong))
+        if not gone:
+            return Single(True, 0)
+        # The first victim is the most important: of the highest priority, and of those it started first.
+        every = self._slots.kinds.all
+        first = places[gone[0]]
+        total = sum(every[lower[index]].priority for index in gone) + PRIORITY_OFFSET * len(gone)
         victims = tuple(places[index] for index in gone)
-        return Single(True, 0, victims, len(wrong), highest, total, -earliest)
+        highest = every[kinds[first]].priority
+        return Single(True, 0, victims, len(wrong), highest, total, placed[first].started_us)
+
+    def _follow(self) -> list[Amounts | None]:
+        """What a pod of each kind takes, up to the kinds there are now."""
+        kinds = self._slots.kinds
+        if self._generation != kinds.generation:
+            self._generation, self._taken = kinds.generation, []
+        for kind in kinds.all[len(self._taken) :]:
+            amounts = dict(kind.charge.columns)
+            taken = (1, *(amounts.get(column, 0) for column in self._columns))
+            self._taken.append(taken if kind.priority < self._need.priority else None)
+        return self._taken
 
     def _left(self, row: int, ahead: Sequence[Request]) -> list[int]:
         """What is left when the pod is there and those ahead of it have come."""
@@ -73,13 +90,6 @@ class SingleRows:
             free = columns.allocatable.at[row] - columns.requested.at[row] - amount
             left.append(free - sum(request.amount(name) for request in ahead))
         return left
-
-    def _takes(self, charge: Charge) -> Amounts:
-        taken = self._taken.get(charge)
-        if taken is None:
-            amounts = dict(charge.columns)
-            taken = self._taken[charge] = (1, *(amounts.get(column, 0) for column in self._columns))
-        return taken
 
 
 def _let_back(sizes: list[Amounts], asked: list[int], left: list[int], scarce: list[int]) -> list[int]:

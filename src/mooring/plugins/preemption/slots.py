@@ -18,11 +18,9 @@ from mooring.cluster.nodes import Ints, NodeTable
 from mooring.cluster.pods import Hold, Placed, PodTable
 from mooring.model.objects import Pod
 from mooring.model.requests import Request
-from mooring.plugins.preemption.importance import NOT_STARTED, importance
-from mooring.plugins.preemption.kinds import EMPTY, Kinds
+from mooring.plugins.preemption.kinds import EMPTY, START_BITS, Kinds
 
 FEWEST_SLOTS = 8
-START_BITS = NOT_STARTED.bit_length()
 MOST_RANKS = 2 ** (63 - START_BITS)
 FEW = 64  # rows that are quickly filled
 AT_ONCE = 1024  # rows; more would not fit into the processor's memory
@@ -56,7 +54,6 @@ class PodSlots:
         self._position = journal.position
         if len(self._filled) < self.nodes.capacity:
             self._make(self.nodes.capacity, len(self._kind))
-        self._widen(int(self.nodes.pods.array.max()))
         if changed is None or self._generation != self.kinds.generation:
             self._generation = self.kinds.generation
             self._filled[:] = False
@@ -84,7 +81,7 @@ class PodSlots:
 
     def placed(self, row: int) -> list[Placed]:
         """The pods of a row in the order of their slots."""
-        return sorted(self._on(row), key=importance)
+        return self.kinds.in_order(self._on(row))
 
     def absent(self, pods: Iterable[Pod]) -> list[Request]:
         """What those of the pods ask for that have no place yet."""

@@ -18,6 +18,7 @@ from mooring.framework.plugin import PluginArgs
 from mooring.framework.status import Status, unresolvable
 from mooring.model.objects import Node, Pod
 from mooring.plugins.topology.interpod_state import Counted, InterPodState, Weighed
+from mooring.plugins.topology.members import Memberships
 from mooring.plugins.topology.terms import NO_TERMS, Term, Terms
 
 REMEMBERED = 4096
@@ -73,11 +74,10 @@ class InterPodAffinity(DomainPlugin):
         terms, carried = self._terms(pod), self._carried_against(pod)
         return InterPodState(
             self.handle.unique_label,
+            self.handle.cluster.shared(Memberships),
             near=self._near(terms),
             apart=[(term.key, self._pods(term)) for term in terms.anti_affinity],
-            kept_away=[
-                (term, self._carried[kind, term].on) for kind, term in carried if kind == ANTI_AFFINITY
-            ],
+            kept_away=[(term, self._carried[kind, term]) for kind, term in carried if kind == ANTI_AFFINITY],
             weighed=self._weighed(terms, carried),
             starts_its_own=all(term.matches_pod(pod) for term in terms.affinity),
         )
@@ -89,8 +89,7 @@ class InterPodAffinity(DomainPlugin):
             return
         for term in self._terms(added).anti_affinity:
             if term.matches_pod(pod) and term not in state.kept_away:
-                held = self._carried[ANTI_AFFINITY, term]
-                state.keep_away(term, held.on, [self.handle.cluster.view(row) for row in held.by_row])
+                state.keep_away(term, self._carried[ANTI_AFFINITY, term])
 
     def _near(self, terms: Terms) -> list[Counted]:
         """A pod counts for affinity only if it is meant by every term."""
@@ -101,7 +100,7 @@ class InterPodAffinity(DomainPlugin):
         counts = self.handle.counts.selector(
             key, lambda namespace, labels: all(term.matches(namespace, labels) for term in wanted)
         )
-        return [(term.key, lambda row: counts.all.on(row)) for term in wanted]
+        return [(term.key, counts.all) for term in wanted]
 
     def _weighed(self, terms: Terms, carried: tuple[Carried, ...]) -> list[Weighed]:
         if self.args.ignore_preferred_terms_of_existing_pods and not terms.preferred:
@@ -112,13 +111,12 @@ class InterPodAffinity(DomainPlugin):
         for kind, term in carried:
             weight = self.args.hard_pod_affinity_weight if kind == AFFINITY else kind
             if isinstance(weight, int) and weight:
-                weighed.append((weight, term.key, self._carried[kind, term].on))
+                weighed.append((weight, term.key, self._carried[kind, term]))
         return weighed
 
-    def _pods(self, term: Term) -> Any:
+    def _pods(self, term: Term) -> RowCounts:
         """Pods a term means, per row."""
-        counts = self.handle.counts.selector(("pods of a term", term.ident), term.matches)
-        return lambda row: counts.all.on(row)
+        return self.handle.counts.selector(("pods of a term", term.ident), term.matches).all
 
     # terms
 

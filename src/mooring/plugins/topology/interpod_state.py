@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Self
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Self
 
-from mooring.cluster.view import NodeView
-from mooring.framework.domain import DomainState, Key
+from numpy.typing import NDArray
+
+from mooring.cluster.counts import RowCounts
+from mooring.framework.domain import FollowingState, Key
 from mooring.framework.status import Status, unresolvable, unschedulable
-from mooring.plugins.topology.sums import MISSING, Amount, DomainSums
+from mooring.plugins.topology.members import Memberships
+from mooring.plugins.topology.sums import MISSING, DomainSums, Token, combined
 from mooring.plugins.topology.terms import Term
 
 NO_AFFINITY = unresolvable("node(s) didn't match pod affinity rules")
 ANTI_AFFINITY = unschedulable("node(s) didn't match pod anti-affinity rules")
 EXISTING_ANTI_AFFINITY = unschedulable("node(s) didn't satisfy existing pods anti-affinity rules")
 
-Counted = tuple[str, Amount]  # a topology key, and what is counted on each row
-Held = tuple[Term, Amount]  # a term of placed pods, and how many on each row hold it
-Weighed = tuple[int, str, Amount]
+Counted = tuple[str, RowCounts]  # a topology key, and what is counted on each row
+Held = tuple[Term, RowCounts]  # a term of placed pods, and how many on each row hold it
+Weighed = tuple[int, str, RowCounts]
 
 
-def _every_node(node: NodeView) -> bool:
-    return True
-
-
-class InterPodState(DomainState):
+class InterPodState(FollowingState):
     """Sums over domains of: pods the pod must be near, must not be near, must not be near it, and
-    pods it or they would rather be near or far from. A row's key is its tokens in that order."""
+    pods it or they would rather be near or far from. A row's key is its tokens; sums over the same
+    domains share one."""
 
     def __init__(
         self,
         unique: Callable[[str], bool],
+        memberships: Memberships,
         *,
         near: Sequence[Counted],
         apart: Sequence[Counted],
@@ -44,34 +45,60 @@ class InterPodState(DomainState):
         self._is_copy = False
         self._starts_its_own = starts_its_own
         self._unique = unique
+        self._memberships = memberships
+        self.version = 0
         self._weights = [weight for weight, _, _ in weighed]
-        held = ((term.key, amount) for term, amount in kept_away)
-        counted = (*near, *apart, *held, *((key, amount) for _, key, amount in weighed))
-        self._sums = [self._sums_over(key, amount) for key, amount in counted]
+        held = ((term.key, counts) for term, counts in kept_away)
+        counted = (*near, *apart, *held, *((key, counts) for _, key, counts in weighed))
+        self._sums = [self._sums_over(key, counts) for key, counts in counted]
         self._near = range(len(near))
         self._apart = range(len(near), len(near) + len(apart))
         self._kept_away = range(self._apart.stop, self._apart.stop + len(kept_away))
         self._weighed = range(self._kept_away.stop, len(counted))
+        self._give_places()
 
-    def keep_away(self, term: Term, amount: Amount, nodes: Iterable[NodeView]) -> None:
-        """One more term is held against the pod, by pods on these nodes. For copies to try things on:
-        keys given out so far are of no use any more."""
-        sums = self._sums_over(term.key, amount)
-        for node in nodes:
-            sums.update(node.row, node)
+    def _give_places(self) -> None:
+        """Where in a key the token of each of the sums is."""
+        places: dict[object, int] = {}
+        self._place: list[int] = []
+        self._first: list[DomainSums] = []  # that have each place
+        for sums in self._sums:
+            place = places.setdefault(sums if sums.unique else sums.members, len(places))
+            self._place.append(place)
+            if place == len(self._first):
+                self._first.append(sums)
+
+    def keep_away(self, term: Term, counts: RowCounts) -> None:
+        """One more term is held against the pod. For copies to try things on: keys given out so far are of
+        no use any more."""
+        sums = self._sums_over(term.key, counts)
+        sums.sync()
         self._sums.insert(self._kept_away.stop, sums)
         self._kept_away = range(self._kept_away.start, self._kept_away.stop + 1)
         self._weighed = range(self._kept_away.stop, len(self._sums))
         self.kept_away |= {term}
+        self._give_places()
 
-    def _sums_over(self, key: str, amount: Amount) -> DomainSums:
-        return DomainSums(key, amount, _every_node, unique=self._unique(key))
+    def _sums_over(self, key: str, counts: RowCounts) -> DomainSums:
+        return DomainSums(self._memberships.of(key), counts, unique=self._unique(key))
 
-    def update(self, row: int, node: NodeView | None) -> Key:
-        return tuple(sums.update(row, node) for sums in self._sums)
+    def sync(self) -> Collection[int]:
+        changed: Collection[int] = ()
+        for sums in self._sums:
+            if moved := sums.sync():
+                changed = {*changed, *moved} if changed else moved
+        if changed:
+            self.version += 1
+        return changed
+
+    def key(self, row: int) -> Key:
+        return tuple([sums.token(row) for sums in self._first])
+
+    def numbered(self, rows: int) -> tuple[NDArray[Any], Sequence[Key]]:
+        return combined(self._first, rows)
 
     def status(self, key: Key) -> Status | None:
-        tokens: tuple[object, ...] = key  # type: ignore[assignment]
+        tokens: tuple[Token, ...] = key  # type: ignore[assignment]
         if self._near and not self._is_near(tokens):
             return NO_AFFINITY
         if any(self._count(index, tokens) for index in self._apart):
@@ -93,23 +120,24 @@ class InterPodState(DomainState):
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy._sums = [sums.clone() for sums in self._sums]
+        copy._give_places()
         if not self._is_copy:
             held = any(self._sums[index].total for index in self._kept_away)
             copy.filters, copy._is_copy = bool(self._near or self._apart or held), True
         return copy
 
-    def _is_near(self, tokens: tuple[object, ...]) -> bool:
+    def _is_near(self, tokens: Sequence[Token]) -> bool:
         """Near a matching pod by every term; or there is none at all and it is its own first."""
-        if any(tokens[index] is MISSING for index in self._near):
+        if any(tokens[self._place[index]] is MISSING for index in self._near):
             return False
-        if all(self._sums[index].of(tokens[index]) for index in self._near):
+        if all(self._count(index, tokens) for index in self._near):
             return True
         return self._starts_its_own and not any(self._sums[index].total for index in self._near)
 
-    def _count(self, index: int, tokens: tuple[object, ...]) -> int:
-        token = tokens[index]
+    def _count(self, index: int, tokens: Sequence[Token]) -> int:
+        token = tokens[self._place[index]]
         return 0 if token is MISSING else self._sums[index].of(token)
 
-    def _raw(self, tokens: tuple[object, ...]) -> int:
+    def _raw(self, tokens: Sequence[Token]) -> int:
         pairs = zip(self._weighed, self._weights, strict=True)
-        return sum(weight * self._count(index, tokens) for index, weight in pairs)
+        return sum([weight * self._count(index, tokens) for index, weight in pairs])

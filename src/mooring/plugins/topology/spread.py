@@ -25,6 +25,7 @@ from mooring.plugins.topology.constraints import (
     mistake_in,
     own_constraints,
 )
+from mooring.plugins.topology.members import Memberships
 from mooring.plugins.topology.spread_state import IGNORED, SpreadState
 
 REMEMBERED = 4096  # pods' constraints
@@ -109,6 +110,7 @@ class PodTopologySpread(DomainPlugin):
             constraints,
             lambda constraint: self._counts(constraint, pod.namespace),
             {c.key: self.handle.unique_label(c.key) for c in constraints},
+            self.handle.cluster.shared(Memberships),
             needs_all_keys=bool(pod.spec.topology_spread_constraints) or not self._system,
             comparisons=self._comparisons,
         )

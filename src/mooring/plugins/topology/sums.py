@@ -1,128 +1,93 @@
-"""Sums over the domains of a topology key, kept in step with the rows."""
+"""Sums over the domains of a topology key, in step with nodes and pods."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Self
+from collections.abc import Collection, Sequence
+from typing import Any, Self
 
-from mooring.cluster.view import NodeView
+import numpy as np
+from numpy.typing import NDArray
 
-Amount = Callable[[int], int]  # of a row
-Counted = Callable[[NodeView], bool]
+from mooring.cluster.counts import RowCounts
+from mooring.plugins.topology.members import Members
 
 MISSING = None  # the token of a node that lacks the key
 
+Token = int | None
+Numbered = tuple[NDArray[Any], Sequence[Token]]  # a number for each row, and the token of each number
+TABLE_FOR_EACH = 8  # entries for each row: beyond, tokens are numbered row by row
+
 
 class DomainSums:
-    """For each domain of a key: the sum of an amount over the nodes that count.
+    """For each domain of a key: the sum of pods counted on the nodes that take part.
 
     A node's token stands for its domain. Where every node is a domain of its own, as with host names,
-    the token is the node's amount itself, so that the many domains of equal sums are alike.
+    the token is the node's count itself, so that the many domains of equal sums are alike.
     """
 
-    def __init__(self, key: str, amount: Amount, counted: Counted, *, unique: bool) -> None:
-        self._key = key
-        self._amount = amount
-        self._counted = counted
-        self._unique = unique
-        self._looked: dict[int, tuple[object, str | None, bool]] = {}  # what a row's node object says
-        self._rows: dict[int, tuple[str, int]] = {}
-        self._nodes: dict[str, int] = {}  # nodes per domain
-        self._sums: dict[str, int] = {}
-        self._domains_with: dict[int, int] = {}  # how many domains have each sum
+    def __init__(self, members: Members, counts: RowCounts, *, unique: bool) -> None:
+        self.members = members
+        self.unique = unique
+        self._counts = counts
+        self._members_position = -1
+        self._counts_position = -1
+        self._rows: dict[int, tuple[int, int]] = {}  # the domain and the count, of rows that have any
+        self._sums: dict[int, int] = {}  # by domain, where there are any
+        self._domains_with: dict[int, int] = {}  # how many of these have each sum
+        self.total = 0
 
-    def update(self, row: int, node: NodeView | None) -> object:
-        """Takes a row in; returns its token."""
-        value, counts = self._look(row, node)
-        new = (value, self._amount(row)) if counts and value is not None else None
+    def sync(self) -> Collection[int]:
+        """Takes in what changed; the rows whose tokens, or the sums behind them, may be others."""
+        members, counts = self.members, self._counts.journal
+        members.sync()
+        if self._counts_position == counts.position and self._members_position == members.journal.position:
+            return ()
+        nodes = members.journal.since(self._members_position) if self._members_position >= 0 else None
+        pods = counts.since(self._counts_position) if self._counts_position >= 0 else None
+        changed: Collection[int]
+        if nodes is None:
+            changed = range(members.high)
+            self._start_over()
+        elif pods is None:
+            changed = {*self._rows, *self._counts.by_row, *nodes}
+            self._start_over()
+        else:
+            changed = {*nodes, *pods} if nodes else set(pods)
+            for row in changed:
+                self._take(row)
+        self._members_position, self._counts_position = members.journal.position, counts.position
+        return changed
+
+    def _start_over(self) -> None:
+        self._rows, self._sums, self._domains_with, self.total = {}, {}, {}, 0
+        for row in self._counts.by_row:
+            self._take(row)
+
+    def _take(self, row: int) -> None:
+        members = self.members
+        amount = self._counts.by_row.get(row, 0)
+        new = (members.domain_at[row], amount) if amount and members.counts_at[row] else None
         old = self._rows.get(row)
-        if new != old:
-            if old is not None:
-                self._add(old[0], -old[1], -1)
-                del self._rows[row]
-            if new is not None:
-                self._add(new[0], new[1], 1)
-                self._rows[row] = new
-        if value is None:
-            return MISSING
-        if not self._unique:
-            return value
-        # Not the domain's sum: another row may still be in the domain, whose leaving is yet to be taken in.
-        return 0 if new is None else new[1]
-
-    def update_all(self, rows: Sequence[int], nodes: Sequence[NodeView | None]) -> list[object]:
-        """Takes many rows in; returns their tokens. All that there are, the first time, in one go."""
-        if self._rows:
-            return [self.update(row, node) for row, node in zip(rows, nodes, strict=True)]
-        taken, members, sums = self._rows, self._nodes, self._sums
-        tokens: list[object] = []
-        for row, node in zip(rows, nodes, strict=True):
-            value, counts = self._look(row, node)
-            if value is None:
-                tokens.append(MISSING)
-                continue
-            amount = 0
-            if counts:
-                amount = self._amount(row)
-                taken[row] = (value, amount)
-                members[value] = members.get(value, 0) + 1
-                sums[value] = sums.get(value, 0) + amount
-            tokens.append(amount if self._unique else value)
-        self._domains_with = dict(Counter(sums.values()))
-        return tokens
-
-    def _look(self, row: int, node: NodeView | None) -> tuple[str | None, bool]:
-        """The domain of a row, and whether it counts: the same as long as the node's object is the same."""
-        if node is None:
-            return None, False
-        looked, now = self._looked.get(row), node.object
-        if looked is None or looked[0] is not now:
-            value = node.labels.get(self._key)
-            looked = self._looked[row] = (now, value, value is not None and self._counted(node))
-        return looked[1], looked[2]
-
-    def rows_with_some(self) -> Iterator[int]:
-        """Rows that add to a sum."""
-        return (row for row, (_, amount) in self._rows.items() if amount)
-
-    def of(self, token: object) -> int:
-        """The sum of a token's domain."""
-        if isinstance(token, int):
-            return token
-        return self._sums.get(str(token), 0)
-
-    @property
-    def domains(self) -> int:
-        return len(self._sums)
-
-    @property
-    def smallest(self) -> int:
-        """The smallest sum of any domain."""
-        return min(self._domains_with)
-
-    @property
-    def total(self) -> int:
-        return sum(total * domains for total, domains in self._domains_with.items())
-
-    def clone(self) -> Self:
-        copy = type(self)(self._key, self._amount, self._counted, unique=self._unique)
-        copy._looked = self._looked  # holds for whoever asks
-        copy._rows, copy._nodes = dict(self._rows), dict(self._nodes)
-        copy._sums, copy._domains_with = dict(self._sums), dict(self._domains_with)
-        return copy
-
-    def _add(self, value: str, amount: int, nodes: int) -> None:
-        before = self._sums.get(value)
-        if before is not None:
-            self._histogram(before, -1)
-        count = self._nodes.get(value, 0) + nodes
-        if not count:
-            del self._nodes[value], self._sums[value]
+        if new == old:
             return
-        self._nodes[value] = count
-        self._sums[value] = (before or 0) + amount
-        self._histogram(self._sums[value], 1)
+        if old is not None:
+            self._add(old[0], -old[1])
+            del self._rows[row]
+        if new is not None:
+            self._add(*new)
+            self._rows[row] = new
+
+    def _add(self, domain: int, amount: int) -> None:
+        before = self._sums.get(domain, 0)
+        after = before + amount
+        self.total += amount
+        if before:
+            self._histogram(before, -1)
+        if after:
+            self._sums[domain] = after
+            self._histogram(after, 1)
+        else:
+            del self._sums[domain]
 
     def _histogram(self, total: int, domains: int) -> None:
         count = self._domains_with.get(total, 0) + domains
@@ -130,3 +95,77 @@ class DomainSums:
             self._domains_with[total] = count
         else:
             del self._domains_with[total]
+
+    def token(self, row: int) -> Token:
+        domain: int = self.members.domain_at[row]
+        if domain < 0:
+            return MISSING
+        if not self.unique:
+            return domain
+        known = self._rows.get(row)
+        return known[1] if known is not None else 0
+
+    def numbered(self, rows: int) -> Numbered:
+        """The tokens of the first rows: a number for each, and the token of each number."""
+        numbers = self.members.domain[:rows] + 1
+        if not self.unique:
+            return numbers, (MISSING, *range(int(numbers.max(initial=0))))
+        numbers = (numbers > 0) * 1
+        tokens: dict[Token, int] = {MISSING: 0, 0: 1}
+        for row, (_, amount) in self._rows.items():
+            numbers[row] = tokens.setdefault(amount, len(tokens))
+        return numbers, tuple(tokens)
+
+    def rows_with_some(self) -> Collection[int]:
+        """Rows that add to a sum."""
+        return self._rows.keys()
+
+    def of(self, token: int) -> int:
+        """The sum of a token's domain."""
+        return token if self.unique else self._sums.get(token, 0)
+
+    @property
+    def domains(self) -> int:
+        return self.members.domains
+
+    @property
+    def smallest(self) -> int:
+        """The smallest sum of any domain."""
+        return 0 if len(self._sums) < self.members.domains else min(self._domains_with)
+
+    def clone(self) -> Self:
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy._rows, copy._sums = dict(self._rows), dict(self._sums)
+        copy._domains_with = dict(self._domains_with)
+        return copy
+
+
+def combined(all_sums: Sequence[DomainSums], rows: int) -> tuple[NDArray[Any], list[tuple[Token, ...]]]:
+    """The tokens of several sums together: a number for each row, and the tokens of each number."""
+    parts = [sums.numbered(rows) for sums in all_sums]
+    together, span = np.zeros(rows, np.int64), 1
+    for numbers, tokens in parts:
+        together = together * len(tokens) + numbers
+        span *= len(tokens)
+        if span > TABLE_FOR_EACH * (rows + 1):
+            return _one_by_one(parts)
+    there = np.bincount(together, minlength=span).nonzero()[0]
+    dense = np.zeros(span, np.int64)
+    dense[there] = np.arange(len(there))
+    return dense[together], [_tokens(number, parts) for number in there.tolist()]
+
+
+def _tokens(number: int, parts: Sequence[Numbered]) -> tuple[Token, ...]:
+    found: list[Token] = []
+    for _, tokens in reversed(parts):
+        number, place = divmod(number, len(tokens))
+        found.append(tokens[place])
+    return tuple(reversed(found))
+
+
+def _one_by_one(parts: Sequence[Numbered]) -> tuple[NDArray[Any], list[tuple[Token, ...]]]:
+    numbers: dict[tuple[Token, ...], int] = {}
+    each = [[tokens[number] for number in codes.tolist()] for codes, tokens in parts]
+    codes = [numbers.setdefault(tokens, len(numbers)) for tokens in zip(*each, strict=True)]
+    return np.array(codes, np.int64), list(numbers)

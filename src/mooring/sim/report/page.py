@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mooring.sim.report import sections
+from mooring.sim.report.gangs import gangs
 from mooring.sim.report.nodes import nodes
 from mooring.sim.report.style import STYLE
 from mooring.sim.report.wording import duration, percent, plural
@@ -29,6 +30,7 @@ def render(result: Result) -> str:
         sections.tiles(result),
         sections.utilisation(result, names),
         sections.waiting_over_time(result),
+        gangs(result),
         sections.pending(result),
         sections.evicted(result),
         nodes(result),

@@ -75,5 +75,11 @@ summary:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; b
 details[open] > .reason::before { content: "\\25be"; }
 .reason .count { font-weight: 650; color: var(--bad); min-width: 34px; text-align: right;
   font-variant-numeric: tabular-nums; }
+.racks { display: flex; flex-wrap: wrap; gap: 10px; margin-top: 14px; }
+.rack { border: 1px solid var(--rule); border-radius: 8px; padding: 8px 10px; min-width: 110px; }
+.rack b { display: block; font-size: 12px; font-weight: 600; margin-bottom: 6px; }
+.seats { display: flex; flex-wrap: wrap; gap: 2px; background: var(--track); border-radius: 4px;
+  min-height: 18px; padding: 3px; margin-top: 4px; max-width: 128px; }
+.seats i { width: 12px; height: 12px; border-radius: 2px; background: var(--c); }
 footer { color: var(--soft); font-size: 12px; margin-top: 22px; }
 """

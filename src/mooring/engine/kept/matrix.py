@@ -1,0 +1,177 @@
+"""The bases of many classes, kept up to date together: a row of the matrix for each class.
+
+When a pod takes a place, one node is different to every class. Each class could look at that node by
+itself when its turn comes; with a thousand classes that have their turns one after the other, each
+finds a thousand changed nodes. So a changed node is evaluated at once for all classes, by plugins
+that can be asked about one node for many pods (`PodColumns`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mooring.cluster.cluster import Cluster
+from mooring.cluster.view import ClusterView
+from mooring.engine.kept.forms import Forms
+from mooring.engine.kept.static import NOWHERE, Bases, StaticPart
+from mooring.errors import PluginFailed
+from mooring.framework.forms import OverPods
+
+if TYPE_CHECKING:
+    from mooring.engine.kept.evaluation import KeptEvaluation
+
+FIRST_SLOTS = 16
+PADDING = 16  # a line of the cache
+FEWEST = 6  # members: fewer look at changed rows themselves
+MOST_ROWS = 16  # changed since the last time: when more are, each member looks itself
+
+
+class Matrix:
+    """Members all have the same plugins of row scope."""
+
+    def __init__(self, cluster: Cluster, view: ClusterView, forms: Forms, fewest: int = FEWEST) -> None:
+        self._cluster = cluster
+        self._view = view
+        self._over_pods = OverPods(forms.filters, forms.plain)
+        self._fewest = fewest
+        self._members: list[KeptEvaluation | None] = []
+        self._free: list[int] = []
+        self._parts: list[StaticPart] = []
+        self._number: dict[StaticPart, int] = {}
+        self._part_of = np.zeros(FIRST_SLOTS, np.intp)
+        self._capacity = cluster.nodes.capacity
+        self._base = self._room_for(FIRST_SLOTS)
+        self._position = cluster.nodes.journal.position
+        self.broken = False  # a plugin failed: nobody is kept up to date any more
+
+    def __len__(self) -> int:
+        return len(self._members) - len(self._free)
+
+    def base_of(self, slot: int) -> Bases:
+        return self._base[slot, : self._capacity]
+
+    def _room_for(self, slots: int) -> Bases:
+        # Capacities are powers of two: without the padding all bases of a node would compete for the same
+        # few lines of the processor's cache.
+        return np.empty((slots, self._capacity + PADDING), np.int32)  # who joins fills it
+
+    def join(self, member: KeptEvaluation, pod: Any) -> int | None:
+        """A place for the bases of a class; None when there is none."""
+        if self.broken:
+            return None
+        self.catch_up()
+        slot = self._free.pop() if self._free else len(self._members)
+        if slot == len(self._members):
+            if slot == len(self._base):
+                self._widen(2 * slot)
+            self._members.append(None)
+        try:
+            self._over_pods.put(slot, pod)
+        except PluginFailed:
+            self._free.append(slot)
+            return None
+        self._members[slot] = member
+        if len(self._parts) > 2 * len(self) + FIRST_SLOTS:
+            self._forget_parts()
+        self._part_of[slot] = self._numbered(member.static)
+        return slot
+
+    def _numbered(self, part: StaticPart) -> int:
+        number = self._number.get(part)
+        if number is None:
+            number = self._number[part] = len(self._parts)
+            self._parts.append(part)
+        return number
+
+    def leave(self, slot: int) -> None:
+        self._members[slot] = None
+        self._free.append(slot)
+
+    def catch_up(self) -> None:
+        """Takes in the rows that changed since the last time, for all members."""
+        nodes = self._cluster.nodes
+        if nodes.capacity != self._capacity:
+            self._start_over()
+            return
+        position = nodes.journal.position
+        if position == self._position:
+            return
+        rows = nodes.journal.since(self._position)
+        distinct = set(rows) if rows is not None else ()
+        if rows is None or len(distinct) > MOST_ROWS or len(self) < self._fewest or self.broken:
+            self._let_go()
+        else:
+            try:
+                for row in distinct:
+                    self._push(row)
+            except PluginFailed:
+                self.broken = True
+                self._let_go()
+                raise
+        self._position = position
+
+    def _let_go(self) -> None:
+        for member in self._members:
+            if member is not None:
+                member.fall_behind(self._position)
+
+    def _start_over(self) -> None:
+        """The table of nodes has more room now."""
+        nodes = self._cluster.nodes
+        self._capacity, self._position = nodes.capacity, nodes.journal.position
+        self._base = self._room_for(len(self._base))
+        for slot, member in enumerate(self._members):
+            if member is not None:
+                member.moved(self.base_of(slot))
+                member.start_over()
+
+    def _push(self, row: int) -> None:
+        """Evaluates one row for every member."""
+        slots = len(self._members)
+        floors = [part.base_at[row] if row < len(part.base) else NOWHERE for part in self._parts]
+        if max(floors) < 0:
+            new: Any = np.full(slots, NOWHERE, np.int32)
+        else:
+            node = self._view.view(row)
+            ok, scores = self._over_pods.ask(node, slots)
+            if len(floors) == 1:
+                scores += floors[0]
+            else:
+                floor = np.array(floors, np.int64)[self._part_of[:slots]]
+                scores += floor
+                ok &= floor >= 0
+            new = np.where(ok, scores, NOWHERE)
+        column = self._base[:slots, row]
+        flipped = ((column.copy() < 0) != (new < 0)).nonzero()[0]
+        column[:] = new
+        for slot in flipped.tolist():
+            if (member := self._members[slot]) is not None:
+                member.index.flipped(row)  # type: ignore[union-attr]
+
+    def _widen(self, slots: int) -> None:
+        wider = self._room_for(slots)
+        wider[: len(self._members)] = self._base[: len(self._members)]
+        self._base = wider
+        part_of = np.zeros(slots, np.intp)
+        part_of[: len(self._part_of)] = self._part_of
+        self._part_of = part_of
+        for slot, member in enumerate(self._members):
+            if member is not None:
+                member.moved(self.base_of(slot))
+
+    def _forget_parts(self) -> None:
+        """Static parts nobody has any more."""
+        self._parts, self._number = [], {}
+        for slot, member in enumerate(self._members):
+            self._part_of[slot] = 0 if member is None else self._numbered(member.static)
+
+    def check(self) -> None:
+        """Asserts that places, members and their static parts agree."""
+        assert self._base.shape == (len(self._part_of), self._capacity + PADDING)
+        assert len(self._free) == len(set(self._free)) == self._members.count(None)
+        for slot, member in enumerate(self._members):
+            if member is not None:
+                assert member.slot == slot
+                assert self._parts[self._part_of[slot]] is member.static

@@ -1,0 +1,154 @@
+"""One connection to a server: several requests in one write, their answers in the order they were asked.
+
+Whatever ends a connection ends every request that is under way on it, each in the same words: it may have
+been carried out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import cast
+
+from mooring.errors import Unreachable
+from mooring.kube.http_answer import Answer, AnswerReader, BadAnswer
+
+CUT = "the connection was closed before the answer"
+TOO_LATE = "no answer in time"
+
+
+class Asked:
+    """A request, whoever waits for its answer, and until when once it is sent."""
+
+    __slots__ = ("check", "deadline", "request", "timeout_s", "waiter")
+
+    def __init__(
+        self,
+        request: bytes,
+        timeout_s: float,
+        waiter: asyncio.Future[Answer],
+        check: Callable[[], None] | None,
+    ) -> None:
+        self.request = request
+        self.timeout_s = timeout_s
+        self.deadline = 0.0
+        self.waiter = waiter
+        self.check = check
+
+    def may_be_sent(self) -> bool:
+        """Whether somebody still waits for it, and it is still allowed: else whoever waits is told why."""
+        if self.waiter.done():
+            return False
+        if self.check is not None:
+            try:
+                self.check()
+            except Exception as error:
+                self.waiter.set_exception(error)
+                return False
+        return True
+
+    def fail(self, why: str) -> None:
+        if not self.waiter.done():
+            self.waiter.set_exception(Unreachable(0, why, sent=True))
+
+
+class Connection(asyncio.Protocol):
+    """`on_rest` hears when everything is answered, or the connection is over."""
+
+    def __init__(self, on_rest: Callable[[Connection], None]) -> None:
+        self.idle_since = 0.0
+        self.usable = False
+        self.waiting: deque[Asked] = deque()  # in the order they were sent
+        self._on_rest = on_rest
+        self._transport: asyncio.Transport | None = None
+        self._reader = AnswerReader()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport, self.usable = cast(asyncio.Transport, transport), True
+
+    def data_received(self, data: bytes) -> None:
+        if not self.waiting:
+            self.close()  # nobody asked: whatever this is, it answers no request of ours
+            return
+        try:
+            answer = self._reader.feed(data)
+            while answer is not None and self._answered(answer):
+                answer = self._reader.feed(b"")
+        except BadAnswer as error:
+            self._fail(str(error))
+
+    def eof_received(self) -> None:
+        self._ended()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._ended(exc)
+
+    def ask(self, batch: list[Asked], now: float) -> None:
+        """Sends requests, in one write. Nothing else may be under way."""
+        assert self._transport is not None
+        assert not self.waiting
+        for asked in batch:
+            asked.deadline = now + asked.timeout_s
+        self.waiting.extend(batch)
+        self._reader.start()
+        self._transport.write(batch[0].request if len(batch) == 1 else b"".join([a.request for a in batch]))
+
+    def given_up(self) -> None:
+        """Somebody no longer waits for an answer that is still to come: nothing more is asked here."""
+        self.usable = False
+        if all(asked.waiter.done() for asked in self.waiting):
+            self.waiting.clear()
+            self._rest()
+
+    def expire(self, now: float) -> None:
+        """Ends everything here when an answer is overdue."""
+        for asked in self.waiting:
+            if asked.deadline <= now:
+                asked.fail(TOO_LATE)
+                self._fail(CUT)
+                return
+
+    def close(self) -> None:
+        self.usable = False
+        if self._transport is not None:
+            self._transport.close()
+
+    def _answered(self, answer: Answer) -> bool:
+        """Hands an answer to who asked first. True when bytes that came with it may be the next one."""
+        waiting, reader = self.waiting, self._reader
+        waiter = waiting.popleft().waiter
+        if not waiter.done():
+            waiter.set_result(answer)
+        if not answer.keeps_alive:
+            self._fail(CUT)
+            return False
+        if waiting:
+            reader.start()
+            return reader.has_more
+        if reader.has_more:
+            self.close()
+        self._rest()
+        return False
+
+    def _rest(self) -> None:
+        if not self.usable:
+            self.close()
+        self._on_rest(self)
+
+    def _ended(self, error: Exception | None = None) -> None:
+        self.usable = False
+        if not self.waiting:
+            return
+        answer = self._reader.end()
+        if answer is not None:
+            self._answered(answer)
+        else:
+            self._fail(str(error) if error and str(error) else CUT)
+
+    def _fail(self, why: str) -> None:
+        self.close()
+        failed, self.waiting = self.waiting, deque()
+        for asked in failed:
+            asked.fail(why)
+        self._on_rest(self)

@@ -1,0 +1,79 @@
+"""Between the plugin's gangs and their PodGroups: what changes there is handed on to what is written here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mooring.framework.handle import Handle, Lister
+from mooring.model.objects import Object, Pod
+from mooring.plugins.coscheduling.controller.podgroups import PodGroups
+from mooring.plugins.coscheduling.declared import Terms
+from mooring.plugins.coscheduling.forms import FORMS
+from mooring.plugins.coscheduling.gang import Gang
+from mooring.plugins.coscheduling.group import GangGroup
+
+POD_GROUP = "PodGroup."
+PLACES = {form.kinds[0]: form.reads[0] for form in FORMS if form.kinds[0].startswith(POD_GROUP)}
+
+
+class SeenGang:
+    """A gang of the plugin as those who write about it see it."""
+
+    def __init__(self, gang: Gang, podgroups: str, lister: Lister) -> None:
+        self._gang = gang
+        self._lister = lister
+        self.id = gang.id
+        self.podgroups = podgroups
+
+    @property
+    def declared_by_pods(self) -> bool:
+        return not self._gang.by_object
+
+    @property
+    def pod_group(self) -> Object | None:
+        return self._lister.get(self._gang.source)
+
+    @property
+    def terms(self) -> Terms | None:
+        return self._gang.terms
+
+    @property
+    def pods(self) -> list[Pod]:
+        return [member.pod for member in self._gang.members.values()]
+
+    @property
+    def unschedulable(self) -> str:
+        """What the pods of the last attempt were told, as the API server shows it."""
+        for member in self._gang.pending:
+            for condition in member.pod.status.conditions:
+                if (condition.type, condition.reason) == ("PodScheduled", "Unschedulable"):
+                    return condition.message
+        return ""
+
+
+class Keeper:
+    """Tells PodGroups of what the plugin hears."""
+
+    def __init__(self, handle: Handle, listers: Mapping[str, Lister]) -> None:
+        self._listers = listers
+        self._podgroups = PodGroups(handle)
+        self.follow_up = self._podgroups.follow_up
+
+    def settle(self, group: GangGroup) -> None:
+        """Something about the gangs of a group may be different."""
+        for gang in group.gangs():
+            if (seen := self._seen(gang)) is not None:
+                self._podgroups.changed(seen)
+
+    def pod_gone(self, gang: Gang | None, pod: Pod) -> None:
+        """A pod is no longer followed; None: it was not a member any more."""
+        self._podgroups.pod_gone(None if gang is None else self._seen(gang), pod)
+
+    def object_gone(self, found: Object) -> None:
+        kind = f"{found.kind}.{found.api_version.rpartition('/')[0]}"
+        if kind in PLACES:
+            self._podgroups.deleted((PLACES[kind], found.key))
+
+    def _seen(self, gang: Gang) -> SeenGang | None:
+        kind = gang.form.kinds[0]
+        return SeenGang(gang, PLACES[kind], self._listers[kind]) if kind in PLACES else None

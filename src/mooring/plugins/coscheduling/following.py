@@ -1,0 +1,112 @@
+"""Gangs over time: from complete to started, or given up; and what people are told of them on the way.
+
+Told, and acted upon, only when pods are decided: a scheduler that merely stands by says nothing.
+"""
+
+from __future__ import annotations
+
+from mooring.config.durations import format_duration
+from mooring.framework.handle import Handle
+from mooring.framework.measures import GANG_START_SECONDS, GANGS_TIMED_OUT, WAITING_GANG_GROUPS
+from mooring.plugins.coscheduling import recovery
+from mooring.plugins.coscheduling.deadlines import Deadlines
+from mooring.plugins.coscheduling.gang import Member, State
+from mooring.plugins.coscheduling.group import GangGroup
+
+TIMED_OUT = "{} has had all its pods for {} and could not start"
+START, RECOVERY = "start", "recovery"
+
+
+class Following:
+    """Follows each group, by what the handle says the time is."""
+
+    def __init__(self, handle: Handle, groups: dict[str, GangGroup]) -> None:
+        self._handle = handle
+        self._groups = groups
+        self._ready: set[str] = set()
+        self._deadlines = Deadlines()
+        self._untold: dict[str, tuple[Member, str]] = {}
+        self._deciding = False
+
+    def settle(self, group: GangGroup) -> None:
+        """Something about a group may be different."""
+        now = self._handle.now
+        recovery.look(group, now)
+        if group.recover_until is None:
+            self._deadlines.clear((RECOVERY, group.key))
+        else:
+            self._deadlines.set((RECOVERY, group.key), group.recover_until)
+        if not _is_ready(group):
+            self._leave(group)
+        elif group.ready_since is None:
+            group.ready_since = now
+            self._ready.add(group.key)
+            self._deadlines.set((START, group.key), now + group.wait_s)
+            self._count()
+
+    def forget(self, group: GangGroup) -> None:
+        self._deadlines.clear((RECOVERY, group.key))
+        self._leave(group)
+
+    def starts(self, group: GangGroup) -> None:
+        """Its members are let go."""
+        if group.ready_since is not None and (meter := self._handle.meter) is not None:
+            meter.samples(GANG_START_SECONDS).observe(self._handle.now - group.ready_since)
+        self._leave(group)
+
+    def tell(self, member: Member, message: str) -> None:
+        """Has a message told on a pod, once."""
+        if member.told != message:
+            member.told = message
+            self._untold[member.uid] = member, message
+
+    def forget_member(self, uid: str) -> None:
+        self._untold.pop(uid, None)
+
+    # while pods are decided
+
+    @property
+    def wake_at(self) -> float | None:
+        return self._deadlines.next if self._deciding else None
+
+    def follow_up(self) -> None:
+        self._deciding = True
+        for what, key in self._deadlines.due(self._handle.now):
+            group = self._groups.get(key)
+            if group is not None and what == START:
+                self._timed_out(group)
+            elif group is not None:
+                self._give_back(group)
+        untold, self._untold = self._untold, {}
+        for member, message in untold.values():
+            self._handle.report(member.pod, message)
+
+    def _timed_out(self, group: GangGroup) -> None:
+        """It goes on trying; people are told, on one of its pods."""
+        if (meter := self._handle.meter) is not None:
+            meter.count(GANGS_TIMED_OUT).value += 1
+        first = next(group.members(State.PENDING), None)
+        if first is not None:
+            self.tell(first, TIMED_OUT.format(group.title, format_duration(group.wait_s)))
+
+    def _give_back(self, group: GangGroup) -> None:
+        message = recovery.message(group, format_duration(group.wait_s))
+        for member in list(group.members(State.BOUND)):
+            self._handle.evict(member.pod, recovery.GIVEN_BACK, message)
+        group.recover_until, group.gives_back = None, True
+        self.settle(group)
+
+    def _leave(self, group: GangGroup) -> None:
+        group.ready_since = None
+        self._deadlines.clear((START, group.key))
+        if group.key in self._ready:
+            self._ready.discard(group.key)
+            self._count()
+
+    def _count(self) -> None:
+        if (meter := self._handle.meter) is not None:
+            meter.count(WAITING_GANG_GROUPS).value = len(self._ready)
+
+
+def _is_ready(group: GangGroup) -> bool:
+    return group.any(State.PENDING) and not group.problem() and group.needed() > 0

@@ -1,0 +1,58 @@
+"""Gangs as KAI has them: a PodGroup that pods name in an annotation, with minimums of sub-groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mooring.framework.handle import Lister
+from mooring.model.objects import Object, Pod
+from mooring.plugins.coscheduling import keys
+from mooring.plugins.coscheduling.declared import Declared, Form, Part, Terms
+from mooring.plugins.coscheduling.forms.pod_group import field, mappings, spec_of
+from mooring.plugins.coscheduling.reading import Reading
+
+
+class Kai(Form):
+    name = "KAI"
+    kinds = ("PodGroup.scheduling.run.ai",)
+    reads = ("scheduling.run.ai/v2alpha2/podgroups",)
+    prefix = "kai:"
+
+    def declared(self, pod: Pod) -> Declared | None:
+        name = pod.annotations.get(keys.KAI_POD_GROUP)
+        if not name:
+            return None
+        gang_id = f"{pod.namespace}/{name}"
+        return Declared(
+            form=self.name,
+            key=self.prefix + gang_id,
+            id=gang_id,
+            source=gang_id,
+            said=f'annotation {keys.KAI_POD_GROUP} "{name}"',
+            part=pod.labels.get(keys.KAI_SUB_GROUP, "").lower(),
+        )
+
+    def terms(self, found: Object, entry: str, listers: Mapping[str, Lister]) -> Terms | None:
+        spec, reading = spec_of(found), Reading()
+        parts = _leaves(found, reading)
+        least = reading.count(field(found, "spec.minMember"), spec.get("minMember"))
+        return Terms(
+            least=sum(part.least for part in parts) if parts else max(least or 0, 1),
+            parts=parts,
+            only_parts=bool(parts),
+            created=found.metadata.creation_timestamp,
+            mistakes=tuple(reading.mistakes),
+        )
+
+
+def _leaves(found: Object, reading: Reading) -> tuple[Part, ...]:
+    """The sub-groups that have no sub-groups themselves; the minimum of others says nothing."""
+    groups = mappings(spec_of(found).get("subGroups"))
+    parents = {str(each.get("parent") or "").lower() for each in groups}
+    leaves = []
+    for number, each in enumerate(groups):
+        name = str(each.get("name") or "").lower()
+        if name and name not in parents:
+            least = reading.count(field(found, f"spec.subGroups[{number}].minMember"), each.get("minMember"))
+            leaves.append(Part(name, max(least or 0, 1)))
+    return tuple(leaves)

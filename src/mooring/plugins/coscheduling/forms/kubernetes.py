@@ -1,0 +1,71 @@
+"""Gangs as Kubernetes has them since 1.36: a PodGroup that the pod's spec names, made after a Workload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mooring.framework.handle import Lister
+from mooring.model.objects import Object, Pod
+from mooring.plugins.coscheduling.declared import Declared, Form, Terms
+from mooring.plugins.coscheduling.forms.pod_group import field, mapping, mappings, spec_of
+from mooring.plugins.coscheduling.reading import Reading
+
+POD_GROUP, WORKLOAD = "PodGroup.scheduling.k8s.io", "Workload.scheduling.k8s.io"
+NO_POD_GROUP = 'waiting for pods\'s pod group "{}" to appear in scheduling queue'
+TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
+WAIT_S = 300.0
+
+
+class Kubernetes(Form):
+    name = "Kubernetes"
+    kinds = (POD_GROUP, WORKLOAD)
+    reads = ("scheduling.k8s.io/v1alpha2/podgroups", "scheduling.k8s.io/v1alpha2/workloads")
+    prefix = "k8s:"
+    wait_s = WAIT_S
+
+    def declared(self, pod: Pod) -> Declared | None:
+        group = pod.spec.scheduling_group
+        if group is None or not group.pod_group_name:
+            return None
+        gang_id = f"{pod.namespace}/{group.pod_group_name}"
+        said = f'spec.schedulingGroup.podGroupName "{group.pod_group_name}"'
+        return Declared(form=self.name, key=self.prefix + gang_id, id=gang_id, source=gang_id, said=said)
+
+    def terms(self, found: Object, entry: str, listers: Mapping[str, Lister]) -> Terms | None:
+        spec = spec_of(found)
+        policy = mapping(spec.get("schedulingPolicy")) or _of_template(found, listers[WORKLOAD])
+        return None if policy is None else policy_terms(found, "spec.schedulingPolicy", policy)
+
+    def not_there(self, gang_id: str, pod: Pod) -> str:
+        return NO_POD_GROUP.format(gang_id.partition("/")[2])
+
+    def too_few(self, message: str) -> str:
+        return TOO_FEW
+
+
+def policy_terms(found: Object, where: str, policy: dict[str, Any]) -> Terms | None:
+    """Basic pods go one by one; a gang has a minimum."""
+    reading = Reading()
+    if "gang" in policy:
+        count = mapping(policy["gang"]).get("minCount")
+        least = reading.count(field(found, f"{where}.gang.minCount"), count)
+    else:
+        least = 0 if "basic" in policy else None
+    if least is None and not reading.mistakes:
+        return None
+    return Terms(
+        least=least or 0, created=found.metadata.creation_timestamp, mistakes=tuple(reading.mistakes)
+    )
+
+
+def _of_template(found: Object, workloads: Lister) -> dict[str, Any] | None:
+    """The policy of the template a PodGroup was made after."""
+    ref = mapping(mapping(spec_of(found).get("podGroupTemplateRef")).get("workload"))
+    workload = workloads.get(f"{found.metadata.namespace}/{ref.get('workloadName')}")
+    if workload is None:
+        return None
+    for template in mappings(spec_of(workload).get("podGroupTemplates")):
+        if template.get("name") == ref.get("podGroupTemplateName"):
+            return mapping(template.get("schedulingPolicy")) or None
+    return None

@@ -1,0 +1,56 @@
+"""PodGroups of Koordinator and of scheduler-plugins: a minimum in the spec, the rest in annotations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mooring.model.objects import Object
+from mooring.plugins.coscheduling import keys
+from mooring.plugins.coscheduling.declared import Terms
+from mooring.plugins.coscheduling.reading import Reading
+
+
+def spec_of(found: Object) -> dict[str, Any]:
+    """The spec, as plain data; empty when there is none."""
+    return mapping(found.data.get("spec"))
+
+
+def mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def mappings(value: object) -> list[dict[str, Any]]:
+    """The mappings of a list; none when there is no list."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list | tuple) else []
+
+
+def field(found: Object, path: str) -> str:
+    """How messages name a field of an object."""
+    return f"{found.kind} {found.key} {path}"
+
+
+def pod_group_terms(found: Object) -> Terms | None:
+    """None when it has no minimum that can be read."""
+    spec, notes, reading = spec_of(found), found.metadata.annotations, Reading()
+    least = reading.count(field(found, "spec.minMember"), spec.get("minMember"))
+    seconds = reading.count(
+        field(found, "spec.scheduleTimeoutSeconds"), spec.get("scheduleTimeoutSeconds") or None
+    )
+
+    def note(key: str) -> str:
+        return field(found, f"annotation {key}")
+
+    main = notes.get(keys.MATCH_POLICY)
+    policy_key = keys.MATCH_POLICY if main else keys.LIGHT_MATCH_POLICY
+    known = least or 0
+    return Terms(
+        least=known,
+        total=reading.total(note(keys.TOTAL_NUMBER), notes.get(keys.TOTAL_NUMBER), known, "spec.minMember"),
+        strict=reading.strict(note(keys.MODE), notes.get(keys.MODE)),
+        policy=reading.policy(note(policy_key), main or notes.get(keys.LIGHT_MATCH_POLICY)),
+        wait_s=float(seconds or 0),
+        groups=reading.groups(note(keys.GROUPS), notes.get(keys.GROUPS), found.key),
+        topology_spec=reading.json(note(keys.TOPOLOGY_SPEC), notes.get(keys.TOPOLOGY_SPEC)),
+        created=found.metadata.creation_timestamp,
+        mistakes=tuple(reading.mistakes),
+    )

@@ -1,0 +1,48 @@
+"""Gangs as Volcano has them: a PodGroup that pods name in an annotation, with minimums for some tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mooring.framework.handle import Lister
+from mooring.model.objects import Object, Pod
+from mooring.plugins.coscheduling import keys
+from mooring.plugins.coscheduling.declared import Declared, Form, Part, Terms
+from mooring.plugins.coscheduling.forms.pod_group import field, mapping, spec_of
+from mooring.plugins.coscheduling.reading import Reading
+
+
+class Volcano(Form):
+    name = "Volcano"
+    kinds = ("PodGroup.scheduling.volcano.sh",)
+    reads = ("scheduling.volcano.sh/v1beta1/podgroups",)
+    prefix = "volcano:"
+
+    def declared(self, pod: Pod) -> Declared | None:
+        name = pod.annotations.get(keys.VOLCANO_POD_GROUP)
+        if not name:
+            return None
+        gang_id = f"{pod.namespace}/{name}"
+        return Declared(
+            form=self.name,
+            key=self.prefix + gang_id,
+            id=gang_id,
+            source=gang_id,
+            said=f'annotation {keys.VOLCANO_POD_GROUP} "{name}"',
+            part=pod.annotations.get(keys.VOLCANO_TASK, ""),
+        )
+
+    def terms(self, found: Object, entry: str, listers: Mapping[str, Lister]) -> Terms | None:
+        spec, reading = spec_of(found), Reading()
+        least = reading.count(field(found, "spec.minMember"), spec.get("minMember"))
+        tasks = mapping(spec.get("minTaskMember"))
+        counts = {
+            name: reading.count(field(found, f"spec.minTaskMember.{name}"), value)
+            for name, value in tasks.items()
+        }
+        return Terms(
+            least=least or 0,
+            parts=tuple(Part(name, count) for name, count in counts.items() if count),
+            created=found.metadata.creation_timestamp,
+            mistakes=tuple(reading.mistakes),
+        )

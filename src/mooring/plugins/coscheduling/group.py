@@ -1,0 +1,104 @@
+"""Gangs that start together: who of them counts, how many more places they need, and what they wait for.
+
+A gang that names no others is a group of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from mooring.plugins.coscheduling.declared import MatchPolicy
+from mooring.plugins.coscheduling.gang import COLLECTED, HOLDING, HOLDING_OR_BOUND, Gang, Member, State
+
+NO_GANGS = "memberGangs [{}] doesn't exists"
+NOT_INIT = "memberGangs [{}] has not init"
+TOO_FEW = "memberGangs [{}] child pod not collect enough"
+
+
+class GangGroup:
+    """What gangs of one group share. It is gone with the last of them."""
+
+    def __init__(self, key: str, gang_keys: tuple[str, ...], gangs: Mapping[str, Gang]) -> None:
+        self.key = key
+        self.gang_keys = gang_keys  # as they are listed
+        self._all = gangs
+        self.satisfied = False  # a member was bound, or as many as it takes: it has started, and stays so
+        self.started = False  # that, or its members have been bound for so long that it must have
+        self.representative = ""  # uid of the member that stands in the queue for all
+        self.starters: frozenset[str] = frozenset()  # uids of those that were let go together
+        self.held: dict[str, Member] = {}  # members the gate holds back
+        self.ready_since: float | None = None
+        self.recover_until: float | None = None  # when members that are bound alone give their places back
+        self.gives_back = False  # they were told to, and are not gone
+
+    def gangs(self) -> list[Gang]:
+        """Those that are there, in the order they are listed."""
+        return [gang for key in self.gang_keys if (gang := self._all.get(key)) is not None]
+
+    @property
+    def id(self) -> str:
+        """The sorted ids of the gangs, as Koordinator writes them."""
+        return ",".join(sorted(self._id(key) for key in self.gang_keys))
+
+    def _id(self, key: str) -> str:
+        gang = self._all.get(key)
+        return key if gang is None else gang.id
+
+    @property
+    def title(self) -> str:
+        return f"gang {self.id}" if len(self.gang_keys) == 1 else f"gang group {self.id}"
+
+    @property
+    def created(self) -> float:
+        return min((gang.created for gang in self.gangs()), default=0.0)
+
+    @property
+    def wait_s(self) -> float:
+        """Members of all gangs wait for each other as long as the most patient of them."""
+        return max((gang.wait_s for gang in self.gangs()), default=0.0)
+
+    def members(self, state: State) -> Iterator[Member]:
+        for gang in self.gangs():
+            yield from gang.crowds[state]
+
+    def any(self, state: State) -> bool:
+        return any(len(gang.crowds[state]) for gang in self.gangs())
+
+    def problem(self) -> str:
+        """Why its pods cannot be tried yet; "" when they can."""
+        gangs = self.gangs()
+        for gang in gangs:
+            if gang.terms is not None and gang.terms.mistakes:
+                return "; ".join(gang.terms.mistakes)
+        sections = []
+        if len(gangs) < len(self.gang_keys):
+            gone = [key for key in self.gang_keys if key not in self._all]
+            sections.append(NO_GANGS.format(",".join(sorted(gone))))
+        if new := [gang.id for gang in gangs if gang.terms is None]:
+            sections.append(NOT_INIT.format(",".join(sorted(new))))
+        if any(gang.terms is not None and gang.missing(COLLECTED) for gang in gangs):
+            sections.append(gangs[0].form.too_few(TOO_FEW.format(self.id)))
+        return "; ".join(sections)
+
+    def lets_alone(self, gang: Gang) -> bool:
+        """Whether members of a gang are tried one by one, and fail for themselves."""
+        return self.started and gang.policy is MatchPolicy.ONCE_SATISFIED
+
+    def needed(self) -> int:
+        """How many more places it takes for the group to start."""
+        return sum(map(self.needed_by, self.gangs()))
+
+    def needed_by(self, gang: Gang) -> int:
+        if self.lets_alone(gang):
+            return 0
+        counts_bound = self.recover_until is not None or gang.policy is MatchPolicy.WAITING_AND_RUNNING
+        return gang.missing(HOLDING_OR_BOUND if counts_bound else HOLDING)
+
+    def may_start(self) -> bool:
+        """Whether every gang has enough members that hold places."""
+        gangs = self.gangs()
+        return len(gangs) == len(self.gang_keys) and not any(map(self.needed_by, gangs))
+
+    def all_bound(self) -> bool:
+        gangs = self.gangs()
+        return len(gangs) == len(self.gang_keys) and not any(gang.missing((State.BOUND,)) for gang in gangs)

@@ -1,0 +1,59 @@
+"""The order of things: members of a gang, and gangs among other pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from mooring.model.objects import Pod
+from mooring.plugins.coscheduling.gang import Gang, Member
+from mooring.plugins.coscheduling.keys import SUB_PRIORITY, TOPOLOGY_INDEX
+
+LAST = 2**31
+
+
+class Queued(Protocol):
+    """A pod in the queue."""
+
+    @property
+    def pod(self) -> Pod: ...
+
+    @property
+    def timestamp(self) -> float:
+        """When it joined the queue, in seconds."""
+
+
+SortKey = tuple[int, int, float, str, str, str]
+
+
+def in_order(gangs: Iterable[Gang]) -> list[Member]:
+    """The members that want a place: gang by gang, the first in the network before others."""
+    return [member for gang in gangs for member in sorted(gang.pending, key=_rank)]
+
+
+def _rank(member: Member) -> tuple[int, int, str, str]:
+    pod = member.pod
+    return index_of(pod), -pod.priority, pod.metadata.creation_timestamp or "", pod.metadata.name
+
+
+def index_of(pod: Pod) -> int:
+    """A pod's rank in the network; those that have none come last."""
+    index = _integer(pod.metadata.annotations.get(TOPOLOGY_INDEX, ""))
+    return LAST if index is None or index < 0 else index
+
+
+def sort_key(queued: Queued, gang: Gang | None) -> SortKey:
+    """Priority, sub-priority, then whoever waits longer: a gang since it was created."""
+    pod = queued.pod
+    sub_priority = _integer(pod.metadata.labels.get(SUB_PRIORITY, "")) or 0
+    first = -(pod.spec.priority or 0), -sub_priority
+    if gang is None:
+        return (*first, queued.timestamp, "", "", pod.metadata.name)
+    return (*first, gang.group.created, gang.group.id, gang.id, pod.metadata.name)
+
+
+def _integer(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None

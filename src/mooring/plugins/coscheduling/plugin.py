@@ -1,0 +1,298 @@
+"""Coscheduling: pods of a gang start together or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mooring.config.durations import format_duration
+from mooring.framework.cycle import Cycle
+from mooring.framework.endpoints import Asked, Endpoint
+from mooring.framework.events import UNSCHEDULABLE_POD, Action, Hint, Interest
+from mooring.framework.grouping import Group
+from mooring.framework.handle import Handle
+from mooring.framework.plugin import nothing_to_do
+from mooring.framework.status import SKIP, Status, unresolvable, unschedulable, wait
+from mooring.model.objects import Object, Pod
+from mooring.plugins.coscheduling import order, view
+from mooring.plugins.coscheduling.args import CoschedulingArgs
+from mooring.plugins.coscheduling.controller.keeper import Keeper
+from mooring.plugins.coscheduling.following import Following
+from mooring.plugins.coscheduling.forms import KINDS, READS, is_member
+from mooring.plugins.coscheduling.gang import Gang, Member, State
+from mooring.plugins.coscheduling.gate import Gate
+from mooring.plugins.coscheduling.group import GangGroup
+from mooring.plugins.coscheduling.starting import marks, unmarked, without_marks
+from mooring.plugins.coscheduling.table import FINISHED, Gangs, Groups
+from mooring.plugins.coscheduling.topology.points import NetworkPoints
+from mooring.plugins.coscheduling.topology.trees import READS as NETWORK_READS
+
+NOT_FOUND = "Gang not found"
+REJECTED = 'GangGroup "{}" gets rejected due to member pod "{}" is unschedulable'
+NOT_ENOUGH = "{}: {} more of its pods must have places"
+CHANGES = Action.ADD | Action.DELETE | Action.UPDATE
+
+
+class Coscheduling(NetworkPoints):
+    name = "Coscheduling"
+    Args = CoschedulingArgs
+    reads = READS + NETWORK_READS
+
+    def __init__(self, args: CoschedulingArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        listers = {kind: handle.lister(kind) for kind in KINDS}
+        self.gangs = Gangs(args, handle.profile, listers, lambda: handle.now)
+        self._members = self.gangs.members
+        self._keeper = Keeper(handle, listers)
+        self._following = Following(handle, self.gangs.groups)
+        self._gate = Gate(self.gangs, self._following, handle)
+
+    # following the cluster
+
+    def pod_seen(self, pod: Pod) -> None:
+        member = self._members.get(pod.metadata.uid)
+        if member is not None and pod.status.phase in FINISHED:
+            self._keeper.pod_gone(member.gang, pod)
+        held_a_place = member is not None and member.state is State.WAITING
+        groups = self.gangs.see(pod)
+        if not groups:
+            return
+        if held_a_place and member is not None and member.state is State.BOUND:
+            self._bound(member)
+        self._settle(groups)
+
+    def pod_gone(self, pod: Pod) -> None:
+        member = self._members.get(pod.metadata.uid)
+        self._keeper.pod_gone(None if member is None else member.gang, pod)
+        self._following.forget_member(pod.metadata.uid)
+        self._settle(self.gangs.forget(pod))
+
+    def object_seen(self, before: Object | None, after: Object | None) -> None:
+        found = after or before
+        if found is not None:
+            if after is None:
+                self._keeper.object_gone(found)
+            self._settle(self.gangs.object_changed(found))
+
+    def follow_up(self) -> None:
+        """Looks at gangs whose time is up, and tells what is to be told."""
+        self._following.follow_up()
+        self._keeper.follow_up()
+
+    def wake_at(self) -> float | None:
+        return self._following.wake_at
+
+    def _settle(self, groups: Groups) -> None:
+        for group in groups:
+            if group.key in self.gangs.groups:
+                self._keeper.settle(group)
+                self._following.settle(group)
+                self._wake(group)
+            else:
+                self._following.forget(group)
+
+    def _wake(self, group: GangGroup) -> None:
+        """Has members that wait for nothing any more tried: one for all, or each for itself."""
+        if not group.held:
+            return
+        alone = group.started and any(group.lets_alone(gang) for gang in group.gangs())
+        if not alone and (group.problem() or (group.representative and group.needed())):
+            return
+        held = [member for member in group.held.values() if member.state is State.PENDING]
+        if alone:
+            self.handle.activate([member.pod for member in held if group.lets_alone(member.gang)])
+        elif not group.needed():
+            self.handle.activate([member.pod for member in held])
+        elif held:
+            first = max(held, key=lambda member: member.pod.priority)
+            self.handle.activate([first.pod])
+
+    # queueing
+
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        if not is_member(pod):
+            return None
+        member = self._member(pod)
+        message = "" if member is None else self._gate.pass_(member)
+        return unresolvable(message) if message else None
+
+    def _member(self, pod: Pod) -> Member | None:
+        """The member a pod is, also when nobody has told of the pod yet."""
+        member = self._members.get(pod.metadata.uid)
+        if member is None:
+            for group in self.gangs.see(pod):
+                self._following.settle(group)
+            member = self._members.get(pod.metadata.uid)
+        return member
+
+    def order_of(self, pod: Pod) -> tuple[float, str] | None:
+        """Since when a gang waits, and what it is called: what its pods are sorted by."""
+        member = self._members.get(pod.metadata.uid)
+        return None if member is None else (member.gang.group.created, member.gang.group.id)
+
+    def less(self, first: order.Queued, second: order.Queued) -> bool:
+        return self.sort_key(first) < self.sort_key(second)
+
+    def sort_key(self, queued: order.Queued) -> order.SortKey:
+        member = self._members.get(queued.pod.metadata.uid)
+        return order.sort_key(queued, None if member is None else member.gang)
+
+    def events(self) -> tuple[Interest, ...]:
+        """Pods are followed as they come: left are changes of the pod itself and of pod groups."""
+        return (
+            Interest(UNSCHEDULABLE_POD, Action.UPDATE, _own),
+            Interest("PodGroup", CHANGES, self._concerns),
+            Interest("Workload", CHANGES, self._concerns),
+            *self.network_events(),
+        )
+
+    def _concerns(self, pod: Pod, old: Object | None, new: Object | None) -> Hint:
+        """Whether an object is about the gangs a pod starts with."""
+        member, found = self._members.get(pod.metadata.uid), new or old
+        if member is None or found is None:
+            return Hint.SKIP
+        kind = f"{found.kind}.{found.api_version.rpartition('/')[0]}"
+        for gang in member.gang.group.gangs():
+            if kind in gang.form.kinds and (gang.source == found.key or kind != gang.form.kinds[0]):
+                return Hint.QUEUE
+        return Hint.SKIP
+
+    # trying together
+
+    def group(self, pod: Pod) -> Group | Status | None:
+        if not is_member(pod):
+            return None
+        member = self._member(pod)
+        if member is None or self.handle.judged_outside(pod):
+            return None
+        group = member.gang.group
+        self._following.settle(group)
+        if group.representative == member.uid:
+            group.representative = ""
+        if message := self._gate.check(member):
+            group.held[member.uid] = member  # it is to be tried when that is over
+            return unresolvable(message)
+        if group.lets_alone(member.gang) or not (needed := group.needed()):
+            self._wake(group)
+            return None
+        members = order.in_order(group.gangs())
+        pods = tuple(each.pod for each in members if not self.handle.judged_outside(each.pod))
+        group.representative = ""
+        for each in pods:
+            group.held.pop(each.metadata.uid, None)
+        return Group(group.key, group.title, pods, needed)
+
+    def gangs_of(self, group: Group) -> list[Gang]:
+        """The gangs whose members are tried, in the order of their group."""
+        found = self.gangs.groups.get(group.key)
+        return [] if found is None else found.gangs()
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> Status | None:
+        """A gang may have lost what it had when the pod entered the queue."""
+        member = self._members.get(pod.metadata.uid)
+        message = "" if member is None else self._gate.check(member)
+        return unresolvable(message) if message else SKIP
+
+    @nothing_to_do
+    def reserve(self, cycle: Cycle, pod: Pod, node_name: str) -> None:
+        """Places are counted at permit."""
+
+    def permit(self, cycle: Cycle, pod: Pod, node_name: str) -> Status | None:
+        member = self._members.get(pod.metadata.uid)
+        if member is None:
+            return unschedulable(NOT_FOUND) if is_member(pod) else None
+        gang, group = member.gang, member.gang.group
+        gang.move(member, State.WAITING)
+        if gang.terms is None:
+            return wait(0.0)
+        if group.may_start():
+            self._let_go(group)
+            return None
+        if self.handle.judged_outside(pod):
+            self.handle.activate([each.pod for each in group.members(State.PENDING)])
+        return wait(group.wait_s, NOT_ENOUGH.format(group.title, group.needed()))
+
+    def _let_go(self, group: GangGroup) -> None:
+        if not group.starters:
+            group.starters = frozenset(member.uid for member in group.members(State.WAITING))
+        self._following.starts(group)
+        for held in self._at_permit(group):
+            held.allow(self.name)
+
+    def unreserve(self, cycle: Cycle, pod: Pod, node_name: str) -> None:
+        member = self._members.get(pod.metadata.uid)
+        if member is None:
+            return
+        self.gangs.classify(member, holds=False)
+        self._fell_apart(member)
+        self._nobody_waits(member.gang.group)
+
+    def after_post_filter(self, cycle: Cycle, pod: Pod, statuses: Any, status: Status | None) -> None:
+        member = self._members.get(pod.metadata.uid)
+        if member is not None:
+            self._fell_apart(member)
+
+    def _fell_apart(self, member: Member) -> None:
+        """A member of a strict gang has no place: those that wait for it give theirs back."""
+        group = member.gang.group
+        if member.gang.strict and not group.lets_alone(member.gang):
+            for held in self._at_permit(group):
+                held.reject(self.name, REJECTED.format(group.id, member.pod.key))
+
+    def _at_permit(self, group: GangGroup) -> list[Any]:
+        waiting = self.handle.waiting_pods
+        if not waiting:
+            return []
+        uids = [member.uid for member in group.members(State.WAITING)]
+        return [waiting[uid] for uid in uids if uid in waiting]
+
+    def _nobody_waits(self, group: GangGroup) -> None:
+        if group.starters and not group.any(State.WAITING):
+            group.starters = frozenset()
+
+    # binding
+
+    def pre_bind_patch(self, cycle: Cycle, pod: Pod, node_name: str) -> dict[str, Any] | None:
+        """Tells the node's agents who started together; what an earlier attempt has told is taken away."""
+        member = self._members.get(pod.metadata.uid)
+        patch = None if member is None else marks(member.gang.group, member.uid)
+        if patch is not None or unmarked(pod.metadata.annotations):
+            return patch
+        return without_marks(pod)
+
+    def post_bind(self, cycle: Cycle, pod: Pod, node_name: str) -> None:
+        member = self._members.get(pod.metadata.uid)
+        if member is not None:
+            member.gang.move(member, State.BOUND)
+            self._bound(member)
+            self._settle((member.gang.group,))
+
+    def _bound(self, member: Member) -> None:
+        group = member.gang.group
+        group.satisfied = group.started = True
+        group.recover_until = None
+        group.held.pop(member.uid, None)
+        if group.representative == member.uid:
+            group.representative = ""
+        self._nobody_waits(group)
+
+    # looking on
+
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        return {"gangs": self._all_gangs, "gang/:namespace/:name": self._one_gang}
+
+    def _all_gangs(self, asked: Asked) -> dict[str, Any]:
+        return {key: self._shown(gang) for key, gang in sorted(self.gangs.gangs.items())}
+
+    def _one_gang(self, asked: Asked) -> dict[str, Any] | None:
+        gang_id = f"{asked.path['namespace']}/{asked.path['name']}"
+        found = [gang for gang in self.gangs.gangs.values() if gang.id == gang_id]
+        return self._shown(found[0]) if found else None
+
+    def _shown(self, gang: Gang) -> dict[str, Any]:
+        return view.summary(gang, format_duration(gang.wait_s))
+
+
+def _own(pod: Pod, old: Pod | None, new: Pod) -> Hint:
+    """Only what the pod itself declares matters; other pods are followed as they come."""
+    return Hint.QUEUE if new.metadata.uid == pod.metadata.uid else Hint.SKIP

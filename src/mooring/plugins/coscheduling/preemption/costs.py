@@ -1,0 +1,71 @@
+"""Nodes in the order in which it is best to evict pods from them.
+
+Priorities of possible victims are ranked, the lowest 0; a node costs the ranks of those who may have to go
+from it, where a gang counts once, and so do all pods that are in none. Between nodes of the same cost it is
+the one on which fewer pods have to go for one member, as far as their average size tells, then the name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from heapq import heappop, heappush
+
+import numpy as np
+
+from mooring.cluster.nodes import Ints
+from mooring.framework.capacity import Freed
+from mooring.framework.trial import Demand
+from mooring.plugins.coscheduling.preemption.possible import Places, Possible
+
+Key = tuple[int, int, str, int]
+
+
+class Costs:
+    """What it costs to make room on each row."""
+
+    def __init__(self, possible: Possible, places: Places) -> None:
+        self._possible = possible
+        self._places = places
+        self._rank = {priority: rank for rank, priority in enumerate(possible.priorities())}
+
+    def of(self, row: int) -> int:
+        """-1 where nobody has to be evicted."""
+        ranks: dict[str, int] = {}
+        for placed in self._possible.going.get(row, ()):
+            standing = self._possible.standing(placed)
+            key = "" if standing is None else standing.key
+            ranks[key] = max(ranks.get(key, 0), self._rank[placed.pod.priority])
+        return sum(ranks.values()) if ranks else -1
+
+    def at_least(self, row: int) -> int:
+        """The same without a look at gangs: no more than it costs."""
+        going = self._possible.going.get(row)
+        return max(self._rank[placed.pod.priority] for placed in going) if going else -1
+
+    def in_order(self, rows: Iterable[int], count: Ints) -> Iterator[int]:
+        """The cheapest first. Gangs are looked up for no more rows than are asked for."""
+        guessed = sorted((self.at_least(row), int(count[row]), self._places.name(row), row) for row in rows)
+        known: list[Key] = []
+        for guess in guessed:
+            while known and known[0] <= guess:
+                yield heappop(known)[3]
+            row = guess[3]
+            heappush(known, (self.of(row), *guess[1:]))
+        while known:
+            yield heappop(known)[3]
+
+
+def pods_to_go(places: Places, demand: Demand | None, freed: Freed) -> Ints:
+    """About how many pods have to go from each row for one member."""
+    nodes = places.nodes
+    high = nodes.high
+    many: Ints = np.zeros(high, np.int64)
+    for name, amount in demand.amounts if demand is not None else ():
+        column = nodes.resource(name)
+        columns = nodes.resources[column]
+        short = amount - columns.allocatable.array[:high] + columns.requested.array[:high]
+        frees = np.maximum(freed.columns[column], 1)
+        pods = -(-np.maximum(short, 0) * freed.places // frees)
+        many = np.maximum(many, pods)
+    return many
+

@@ -1,0 +1,148 @@
+"""Who may be evicted for a gang, node by node, and what that would free.
+
+A victim has a lower priority than the gang and is not marked as one that must not be preempted. Pods that
+are leaving already are nobody's victims: their room is there for the taking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+import numpy as np
+
+from mooring.cluster.nodes import Ints, NodeTable
+from mooring.cluster.pods import Hold, Placed, PodTable
+from mooring.framework.capacity import Freed
+from mooring.model.objects import Pod
+from mooring.plugins.coscheduling.preemption.gangs import PlacedGangs, Standing
+
+DISABLE_PREEMPTIBLE = "scheduling.koordinator.sh/disable-preemptible"
+QUOTA_PREEMPTIBLE = "quota.scheduling.koordinator.sh/preemptible"
+
+Test = Callable[[Placed], bool]
+
+
+class Places:
+    """The nodes there are and the pods on them; shared by whoever looks at all of them."""
+
+    def __init__(self, nodes: NodeTable, pods: PodTable) -> None:
+        self.nodes = nodes
+        self.pods = pods
+
+    def name(self, row: int) -> str:
+        return self.nodes.object_at(row).metadata.name
+
+    def is_leaving(self, placed: Placed) -> bool:
+        return placed.hold is Hold.RELEASING or placed.pod.terminating
+
+
+def is_preemptible(pod: Pod) -> bool:
+    """Whether its labels allow that it is evicted for others."""
+    labels = pod.metadata.labels
+    return not labels or (
+        labels.get(DISABLE_PREEMPTIBLE) != "true" and labels.get(QUOTA_PREEMPTIBLE) != "false"
+    )
+
+
+class Possible:
+    """The possible victims on some rows. `spared` are those left alone for another reason."""
+
+    def __init__(
+        self,
+        places: Places,
+        gangs: PlacedGangs,
+        priority: int,
+        own: Collection[str],
+        rows: Iterable[int],
+        spared: Test | None = None,
+    ) -> None:
+        self._places = places
+        self._gangs = gangs
+        self._priority = priority
+        self._own = own
+        self._spared = spared
+        self._standing: dict[str, Standing] = {}
+        self.going: dict[int, list[Placed]] = {}  # by row
+        self.leaving: dict[int, list[Placed]] = {}
+        self._look_at(rows)
+
+    def _look_at(self, rows: Iterable[int]) -> None:
+        pods, priority, promised = self._places.pods, self._priority, Hold.PROMISED
+        for row in rows:
+            lower = [
+                placed
+                for placed in pods.on(row).values()
+                if (placed.pod.spec.priority or 0) < priority and placed.hold is not promised
+            ]
+            if not lower:
+                continue
+            going, leaving = [], []
+            for placed in lower:
+                if self._places.is_leaving(placed):
+                    leaving.append(placed)
+                elif self._may_go(placed):
+                    going.append(placed)
+            if going:
+                self.going[row] = going
+            if leaving:
+                self.leaving[row] = leaving
+
+    def _may_go(self, placed: Placed) -> bool:
+        if not is_preemptible(placed.pod) or placed.pod.metadata.uid in self._own:
+            return False
+        return self._spared is None or not self._spared(placed)
+
+    def without(self, spared: Test) -> Possible:
+        """The same with some left alone."""
+        found = Possible(self._places, self._gangs, self._priority, self._own, (), spared)
+        found.leaving = self.leaving
+        left = ((row, [each for each in going if not spared(each)]) for row, going in self.going.items())
+        found.going = {row: going for row, going in left if going}
+        return found
+
+    def standing(self, placed: Placed) -> Standing | None:
+        """The gang of a pod, if it is in one."""
+        gang = self._gangs.gang_of(placed.pod)
+        if gang is None:
+            return None
+        if gang.key not in self._standing:
+            there = (self._places.pods.by_uid.get(uid) for uid in gang.members)
+            members = tuple(each for each in there if each is not None and not self._places.is_leaving(each))
+            may_go = all(each.pod.priority < self._priority and self._may_go(each) for each in members)
+            self._standing[gang.key] = Standing(gang.key, gang.least, members, may_go=may_go)
+        return self._standing[gang.key]
+
+    def rows(self) -> set[int]:
+        return self.going.keys() | self.leaving.keys()
+
+    def priorities(self) -> list[int]:
+        """The priorities of possible victims, lowest first."""
+        return sorted({placed.pod.priority for going in self.going.values() for placed in going})
+
+    def freed(self, columns: Iterable[int]) -> Freed:
+        """What is free besides once all of them have gone, of these columns."""
+        high = self._places.nodes.high
+        rows: list[int] = []
+        gone: list[Placed] = []
+        for by_row in (self.going, self.leaving):
+            for row, placed in by_row.items():
+                rows += [row] * len(placed)
+                gone += placed
+        at = np.array(rows, np.intp)
+        places: Ints = np.bincount(at, minlength=high).astype(np.int64)
+        return Freed(places, {column: _summed(at, gone, column, high) for column in columns})
+
+
+def _summed(at: np.ndarray[tuple[int, ...], np.dtype[np.intp]], gone: list[Placed], column: int, high: int) -> Ints:
+    """Amounts of one column by row; pods that ask for the same share one charge, which is read once."""
+    known: dict[int, int] = {}
+    amounts = []
+    for placed in gone:
+        charge = placed.charge
+        amount = known.get(id(charge))
+        if amount is None:
+            amount = known[id(charge)] = dict(charge.columns).get(column, 0)
+        amounts.append(amount)
+    total: Ints = np.zeros(high, np.int64)
+    np.add.at(total, at, np.array(amounts, np.int64))
+    return total

@@ -1,0 +1,118 @@
+"""The gang that wants room: which of its members need a place, and what for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from mooring.cluster.columns import Bools
+from mooring.cluster.nodes import Ints, NodeTable
+from mooring.framework.capacity import Alike, Freed, room_for
+from mooring.framework.grouping import GroupTrial
+from mooring.framework.status import Code, Status
+from mooring.framework.trial import Demand
+from mooring.model.objects import Pod
+
+Starts = Callable[[Collection[str]], bool]
+
+
+def chosen(members: Sequence[Pod], starts: Starts, placed: Mapping[str, str]) -> list[Pod]:
+    """As few members as it takes to start, in their order: those that have a place anyway, then the most
+    important, then the first. None at all when all together are too few."""
+    order = sorted(members, key=lambda pod: (pod.metadata.uid not in placed, -pod.priority))
+    left = {pod.metadata.uid: pod for pod in order}
+    if not starts(left.keys()):
+        return []
+    for pod in reversed(order):
+        del left[pod.metadata.uid]
+        if not starts(left.keys()):
+            left[pod.metadata.uid] = pod
+    return [pod for pod in members if pod.metadata.uid in left]
+
+
+def hopeless(trial: GroupTrial, pod: Pod) -> Status | None:
+    """Why a member has no place whoever goes: it is refused before any node is asked, for good."""
+    demand = trial.demand(pod.metadata.uid)
+    if isinstance(demand, Status) and demand.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+        return demand
+    return None
+
+
+class Preemptor:
+    """The members that are to get places, and what they need."""
+
+    def __init__(self, pods: Sequence[Pod], trial: GroupTrial, nodes: NodeTable) -> None:
+        self.pods = pods
+        self.uids = [pod.metadata.uid for pod in pods]
+        self.priority = min(pod.priority for pod in pods)
+        self._nodes = nodes
+        self._demands: dict[str, Demand | None] = {}
+        for uid in self.uids:
+            demand = trial.demand(uid)
+            self._demands[uid] = None if isinstance(demand, Status) else demand
+
+    def demand(self, uid: str) -> Demand | None:
+        return self._demands[uid]
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known of all what must be free for them."""
+        return None not in self._demands.values()
+
+    @property
+    def alone(self) -> bool:
+        """Whether free resources of a node decide, and nothing else."""
+        return all(demand is not None and demand.alone for demand in self._demands.values())
+
+    @property
+    def alike(self) -> bool:
+        return len({id(demand) for demand in self._demands.values()}) == 1
+
+    def columns(self) -> set[int]:
+        """The resources that matter."""
+        names = {name for demand in self._demands.values() if demand for name, _ in demand.amounts}
+        return {self._nodes.resource(name) for name in names}
+
+    def may_use(self) -> Bools:
+        """The rows some member may use, whoever goes."""
+        nodes = self._nodes
+        if not self.known:
+            return nodes.alive[: nodes.high].copy()
+        found: Bools = np.zeros(nodes.high, np.bool_)
+        for demand in self._distinct():
+            found |= demand.open[: nodes.high]
+        return found
+
+    def offers(self, freed: Freed) -> Ints:
+        """How many members each row takes at most, in their order."""
+        return room_for(self._nodes, _runs(self._demands.values()), freed)
+
+    def takes(self, uid: str, freed: Freed) -> Ints:
+        """How many members like one of them each row takes at most; 1 where that is not known."""
+        demand = self._demands[uid]
+        if demand is None:
+            return self._nodes.alive[: self._nodes.high].astype(np.int64)
+        return room_for(self._nodes, (Alike(demand, len(self.uids)),), freed)
+
+    def most(self, freed: Freed) -> int:
+        """How many members have a place at most: fewer than all means that no eviction helps."""
+        wanted: dict[int, list[str]] = {}
+        for uid, demand in self._demands.items():
+            wanted.setdefault(id(demand), []).append(uid)
+        return sum(min(len(uids), int(self.takes(uids[0], freed).sum())) for uids in wanted.values())
+
+    def _distinct(self) -> Iterable[Demand]:
+        return {id(demand): demand for demand in self._demands.values() if demand is not None}.values()
+
+
+def _runs(demands: Iterable[Demand | None]) -> list[Alike]:
+    runs: list[Alike] = []
+    for demand in demands:
+        if demand is None:
+            break
+        if runs and runs[-1].demand is demand:
+            runs[-1] = runs[-1]._replace(size=runs[-1].size + 1)
+        else:
+            runs.append(Alike(demand, 1))
+    return runs

@@ -1,0 +1,1 @@
+"""Gangs in the network's own shape: layers of domains, and the tightest of them a gang fits into."""

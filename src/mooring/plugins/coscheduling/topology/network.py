@@ -1,0 +1,118 @@
+"""The network in the life of gangs: what Coscheduling asks, for the gangs it has.
+
+A gang says what it wishes in the way it is declared: by Koordinator's annotation on pods or PodGroup, by
+the constraint of a KAI PodGroup, or by that of a Kubernetes one. Gangs that start together are planned
+together, by the first wish among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from mooring.errors import ManifestError
+from mooring.framework.grouping import Group, Plan, Room
+from mooring.framework.handle import Handle
+from mooring.framework.status import Status, unresolvable
+from mooring.framework.writes import Write
+from mooring.model.objects import Object, Pod
+from mooring.plugins.coscheduling.forms.kai import Kai
+from mooring.plugins.coscheduling.forms.kubernetes import Kubernetes
+from mooring.plugins.coscheduling.forms.pod_group import field, mapping, spec_of
+from mooring.plugins.coscheduling.gang import HOLDING_OR_BOUND, Gang
+from mooring.plugins.coscheduling.topology.detail import detail_status
+from mooring.plugins.coscheduling.topology.layers import Layout
+from mooring.plugins.coscheduling.topology.planning import Planner
+from mooring.plugins.coscheduling.topology.scoring import SelectorScores
+from mooring.plugins.coscheduling.topology.spec import (
+    Wish,
+    wish_of_annotation,
+    wish_of_kai,
+    wish_of_kubernetes,
+)
+from mooring.plugins.coscheduling.topology.tree import Tree
+from mooring.plugins.coscheduling.topology.trees import (
+    CLUSTER_NETWORK_TOPOLOGY,
+    DEFAULT,
+    READS,
+    NodeLabels,
+)
+
+
+class Network:
+    """Plans and scores by the network. `layout` are the layers of the plugin's arguments."""
+
+    def __init__(self, handle: Handle, layout: Layout | None = None) -> None:
+        self._handle = handle
+        self._from_object = layout is None
+        self._told: Tree | None = None
+        self._refused: set[str] = set()
+        self._planner = Planner(handle, layout)
+        self.scores = SelectorScores(self._planner.trees, self._planner.marks)
+
+    def plan(
+        self, gangs: Iterable[Gang], group: Group, room: Room, costs: Mapping[str, int] | None = None
+    ) -> Plan | Status | None:
+        """A node for each member, or why there is none. None when nobody wishes anything."""
+        self._refused.discard(group.key)
+        gangs = list(gangs)
+        try:
+            wish = self.wish(gangs)
+        except ManifestError as error:
+            return unresolvable(str(error))
+        if wish is None or not room.members:
+            return None
+        found = self._planner.plan(group, room, wish, self._placed(gangs), costs)
+        if isinstance(found, Status):
+            self._refused.add(group.key)
+        self._tell()
+        return found
+
+    def refused(self, group_key: str) -> bool:
+        """Whether gangs wait because the last plan for them failed: then any change of nodes may help."""
+        return group_key in self._refused
+
+    def wish(self, gangs: Iterable[Gang]) -> Wish | None:
+        """The first wish of any of them. Raises ManifestError."""
+        return next((wish for gang in gangs if (wish := self._wish_of(gang)) is not None), None)
+
+    def _wish_of(self, gang: Gang) -> Wish | None:
+        if gang.terms is not None and gang.terms.topology_spec:
+            return wish_of_annotation(gang.terms.topology_spec)
+        found = self._object_of(gang)
+        if found is None:
+            return None
+        if gang.form.name == Kai.name:
+            constraint = mapping(spec_of(found).get("topologyConstraint"))
+            return wish_of_kai(constraint, field(found, "spec.topologyConstraint"))
+        return wish_of_kubernetes(mapping(spec_of(found).get("schedulingConstraints")))
+
+    def _object_of(self, gang: Gang) -> Object | None:
+        """The object of a gang whose wish is in its spec."""
+        if gang.form.name not in (Kai.name, Kubernetes.name):
+            return None
+        return self._handle.lister(gang.form.kinds[0]).get(gang.source)
+
+    def _placed(self, gangs: Iterable[Gang]) -> Iterator[tuple[Pod, str]]:
+        """Members that have a place, and where."""
+        of_pod = self._handle.cluster.shared(NodeLabels).of_pod
+        for gang in gangs:
+            for state in HOLDING_OR_BOUND:
+                for member in gang.crowds[state]:
+                    if node_name := of_pod(member.uid):
+                        yield member.pod, node_name
+
+    def _tell(self) -> None:
+        """Has the ClusterNetworkTopology say in its status what was found, once for each new tree."""
+        found = self._handle.lister(CLUSTER_NETWORK_TOPOLOGY).get(DEFAULT) if self._from_object else None
+        if found is None:
+            return
+        try:
+            tree = self._planner.trees.default()
+        except ManifestError:
+            return
+        if tree is self._told:
+            return
+        self._told = tree
+        status = {"detailStatus": detail_status(tree)}
+        if mapping(found.data.get("status")) != status:
+            self._handle.write(Write("patch", READS[0], DEFAULT, {"status": status}, "status"))

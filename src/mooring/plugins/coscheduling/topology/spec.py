@@ -1,0 +1,126 @@
+"""What a gang wishes of the network: which layers it must or would rather stay within.
+
+Koordinator's is JSON in an annotation of pods and PodGroups, KAI's is `spec.topologyConstraint` of its
+PodGroup, Kubernetes' is `spec.schedulingConstraints` of its own. All of them come down to gather rules and
+the layers they are about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import lcm
+from typing import Any
+
+import msgspec
+
+from mooring.errors import ManifestError, did_you_mean
+from mooring.model.objects import Pod
+from mooring.plugins.coscheduling.keys import TOPOLOGY_SPEC
+from mooring.plugins.coscheduling.topology.layers import Layout
+
+SELECTOR_ANNOTATION = "scheduling.koordinator.sh/network-topology-selector"
+
+MUST, PREFER = "MustGather", "PreferGather"
+
+
+class GatherRule(msgspec.Struct, frozen=True):
+    """A layer to stay within one domain of, and how many pods may be in each domain of it: multiples."""
+
+    layer: str
+    strategy: str = PREFER
+    multiple: int = 1
+    field: str = ""  # where it was written, for messages
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """Rules, and where their layers come from: the cluster's own, a KAI topology, or a label of nodes."""
+
+    rules: tuple[GatherRule, ...]
+    topology: str = ""  # the name of a KAI Topology
+    label: str = ""
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """Rules as the solver has them, for the layers of one tree."""
+
+    must: int  # the depth of the layer whose domains pods must not leave
+    multiples: tuple[int, ...]  # by depth, the cluster first
+
+    @property
+    def multiples_below(self) -> tuple[int, ...]:
+        """What pods of a domain are a multiple of because of all layers from its own down."""
+        found: list[int] = [1]
+        for multiple in reversed(self.multiples):
+            found.append(lcm(found[-1], multiple))
+        return tuple(reversed(found[1:]))
+
+
+def rules_for(layout: Layout, wish: Wish) -> Rules:
+    """The deepest layer of a must rule holds; none means the whole cluster. Raises ManifestError."""
+    must, multiples = 0, [1] * len(layout.names)
+    for rule in wish.rules:
+        depth = layout.depth(rule.layer, rule.field)
+        multiples[depth] = lcm(multiples[depth], rule.multiple)
+        if rule.strategy == MUST:
+            must = max(must, depth)
+    return Rules(must, tuple(multiples))
+
+
+def wish_of_annotation(text: str) -> Wish:
+    """`{"gatherStrategy":[{"layer":..,"strategy":..,"podCountMultiple":..}]}`. Raises ManifestError."""
+    try:
+        found = msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise ManifestError.at(TOPOLOGY_SPEC, f"not JSON: {error}") from error
+    listed = found.get("gatherStrategy") if isinstance(found, dict) else None
+    if not isinstance(listed, list):
+        raise ManifestError.at("gatherStrategy", "must be a list of rules")
+    return Wish(tuple(_rule(each, f"gatherStrategy[{number}]") for number, each in enumerate(listed)))
+
+
+def _rule(data: Any, place: str) -> GatherRule:
+    if not isinstance(data, dict):
+        raise ManifestError.at(place, "must be an object with layer and strategy")
+    layer, strategy = data.get("layer"), data.get("strategy")
+    multiple = data.get("podCountMultiple", 1)
+    if not isinstance(layer, str) or not layer:
+        raise ManifestError.at(f"{place}.layer", "must name a topology layer")
+    if strategy not in (MUST, PREFER):
+        near = did_you_mean(str(strategy), (MUST, PREFER))
+        raise ManifestError.at(f"{place}.strategy", f"must be {MUST} or {PREFER}, not {strategy!r}.{near}")
+    if not isinstance(multiple, int) or isinstance(multiple, bool) or multiple < 0:
+        raise ManifestError.at(f"{place}.podCountMultiple", f"must be a number of pods, not {multiple!r}")
+    return GatherRule(layer, strategy, max(multiple, 1), f"{place}.layer")
+
+
+def wish_of_kai(constraint: Mapping[str, Any], field: str = "spec.topologyConstraint") -> Wish | None:
+    """KAI's constraint: must stay in a domain of the required level, would rather in one of the preferred.
+    None when it names no topology. Raises ManifestError."""
+    topology = constraint.get("topology") or ""
+    if not topology:
+        return None
+    words = {"requiredTopologyLevel": MUST, "preferredTopologyLevel": PREFER}
+    given = {name: constraint.get(name) or "" for name in words}
+    rules = [GatherRule(given[name], words[name], 1, f"{field}.{name}") for name in words if given[name]]
+    if not rules:
+        raise ManifestError.at(field, "needs a requiredTopologyLevel or a preferredTopologyLevel")
+    return Wish(tuple(rules), topology=topology)
+
+
+def wish_of_kubernetes(constraints: Mapping[str, Any] | None) -> Wish | None:
+    """Kubernetes' constraint: all pods on nodes with the same value of a label."""
+    for entry in (constraints or {}).get("topology") or ():
+        if key := entry.get("key"):
+            return Wish((GatherRule(key, MUST),), label=key)
+    return None
+
+
+def selector_of(pod: Pod) -> str:
+    """Pods of equal selectors are drawn to each other."""
+    return pod.metadata.annotations.get(SELECTOR_ANNOTATION, "")
+
+
+def multiples_in_words(layout: Layout, rules: Rules) -> str:
+    """`BlockLayer=8, NodeTopologyLayer=2`; "" when any number of pods will do."""
+    pairs = zip(layout.names, rules.multiples, strict=True)
+    return ", ".join(f"{layer}={multiple}" for layer, multiple in pairs if multiple > 1)

@@ -1,0 +1,54 @@
+"""Gangs as people look at them who wonder why one does not start: the fields Koordinator shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mooring.plugins.coscheduling.gang import Crowd, Gang
+from mooring.plugins.coscheduling.group import GangGroup
+
+
+def summary(gang: Gang, wait: str) -> dict[str, Any]:
+    terms = gang.terms
+    return {
+        "name": gang.id,
+        "waitTime": wait,
+        "createTime": gang.created,
+        "mode": "Strict" if gang.strict else "NonStrict",
+        "gangMatchPolicy": gang.policy.value,
+        "minRequiredNumber": 0 if terms is None else terms.least,
+        "totalChildrenNum": 0 if terms is None else terms.total or terms.least,
+        "gangGroup": [*gang.group.gang_keys],
+        "children": sorted(member.pod.key for member in gang.members.values()),
+        "pendingChildren": _keys(gang.pending),
+        "waitingForBindChildren": _keys(gang.waiting),
+        "boundChildren": _keys(gang.bound),
+        "onceResourceSatisfied": gang.group.satisfied,
+        "gangGroupInfo": _shared(gang.group),
+        "gangFrom": "PodGroupCrd" if gang.by_object else "PodAnnotation",
+        "hasGangInit": terms is not None,
+        "declaredAs": gang.form.name,
+        "problem": gang.group.problem(),
+    }
+
+
+def _keys(crowd: Crowd) -> list[str]:
+    return sorted(member.pod.key for member in crowd)
+
+
+def _shared(group: GangGroup) -> dict[str, Any]:
+    return {
+        "gangGroupId": group.id,
+        "onceResourceSatisfied": group.satisfied,
+        "representativePodKey": _representative(group),
+        "bindingMemberPods": sorted(group.starters),
+        "readySince": group.ready_since,
+        "needed": group.needed(),
+    }
+
+
+def _representative(group: GangGroup) -> str:
+    for gang in group.gangs():
+        if (member := gang.members.get(group.representative)) is not None:
+            return member.pod.key
+    return ""
