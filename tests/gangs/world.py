@@ -60,7 +60,8 @@ class World:
         self.gang_of: dict[str, Gang] = {}
         self.gangs: dict[str, Gang] = {}
         self.unanswered: list[Bind] = []
-        self.started: set[str] = set()
+        self.started: set[str] = set()  # gangs of which enough were told to bind
+        self.satisfied: set[str] = set()  # those of which the scheduler has seen a pod bound
         self.made = 0
         self.seen: Counter[str] = Counter()  # what has happened, for whoever wants enough of it to
         self.engine = self._start()
@@ -139,6 +140,8 @@ class World:
             if bind.pod.uid in self.pods and bind.node in self.nodes:
                 self.pods[bind.pod.uid] = self.pods[bind.pod.uid].on_node(bind.node)
         self.seen["restarted"] += bool(arrived)
+        bound = Counter(self._gangs_placed())
+        self.satisfied = {name for name in self.satisfied if bound[name] >= self.gangs[name].needed}
         self.engine = self._start()
 
     # what must hold
@@ -162,7 +165,6 @@ class World:
         self.answer(len(self.unanswered), fails=False)
         self.check()
         self._nobody_is_stuck()
-        self._nobody_started_short()
 
     def _nobody_is_stuck(self) -> None:
         """No deadlock: whatever waits does not fit into what is free, even alone."""
@@ -171,15 +173,10 @@ class World:
             bound = [each for each in self._placed() if self.gang_of.get(each.uid) is gang]
             if not waiting:
                 continue
-            alone = gang.name in self.started
-            needed = 1 if alone else gang.needed - (len(bound) if bound else 0)
+            needed = 1 if gang.name in self.satisfied else gang.needed - len(bound)
             if len(waiting) < needed:
                 continue  # members that have not come
             assert self._places_free(gang) < max(needed, 1), f"{gang} could start, and waits"
-
-    def _nobody_started_short(self) -> None:
-        for name in self.started:
-            assert name in self.gangs
 
     def _places_free(self, gang: Gang) -> int:
         used: Counter[str] = Counter()
@@ -225,6 +222,8 @@ class World:
 
     def _bound(self, bind: Bind) -> None:
         self.pods[bind.pod.uid] = self.pods[bind.pod.uid].on_node(bind.node)
+        if bind.pod.uid in self.gang_of:
+            self.satisfied.add(self.gang_of[bind.pod.uid].name)
         for plugin in bind.profile.at("post_bind"):
             plugin.method(bind.cycle, bind.pod, bind.node)
         self._tell(Bound(bind.pod, bind.node))
