@@ -1,4 +1,4 @@
-"""Nodes and pods as an API server sends them, for `loopback_server.py`: scheduler_perf's, with all it adds."""
+"""Nodes and pods as an API server sends them, for `loopback_server.py`: the sizes are scheduler_perf's."""
 
 from __future__ import annotations
 

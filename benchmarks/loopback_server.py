@@ -1,4 +1,4 @@
-"""A stub of an API server for `loopback.py`: lists, watches, bindings, Events, patches, as quickly as Python can.
+"""A stub of an API server for `loopback.py`: lists, watches, bindings, Events, patches, in little time.
 
 It takes commands on its standard input, a line each: `make COUNT WAITING` creates so many pods, at most
 WAITING of them unbound at a time, and prints what came of it as a line of JSON once all of them are bound and
@@ -153,7 +153,7 @@ class Connection(asyncio.Protocol):
         self._stub = stub
         self._data = b""
         self._watched = b""
-        self._asked: deque[tuple[bytes, bytes, bytes]] = deque()  # what is not answered yet, if answers take time
+        self._asked: deque[tuple[bytes, bytes, bytes]] = deque()  # not answered yet
         self.write: Callable[[bytes], None]
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.peer.ours import Things, confirm, fill, read
+from benchmarks.peer.why import Parts, differences, their_parts
 from mooring.cluster.view import NodeView
 from mooring.engine.decisions import Bind
 from mooring.engine.engine import Engine
@@ -45,6 +46,7 @@ class Mismatch(msgspec.Struct, frozen=True):
     pod: str
     theirs: str
     ours: str
+    why: list[str]  # plugin by plugin; nothing if each by itself says the same when it is asked afresh
 
 
 class Compared(msgspec.Struct, frozen=True):
@@ -77,6 +79,7 @@ class Ours:
         following = [msgspec.structs.replace(plan, ties=Follow.name) for plan in plans]
         self._engine = Engine(following, registry, keep_scores=True)
         fill(self._engine, things)
+        self._nodes = len(things.nodes)
 
     def choose(self, pod: Pod, wanted: str) -> Choice:
         """Decides the pod, and takes the wanted node when it is among the best."""
@@ -91,6 +94,11 @@ class Ours:
             self._engine.handle(PodDeleted(pod), 0.0)
         return Choice(pod.key, node, best, max(totals, default=0), len(totals), sum(totals))
 
+    def parts(self, pod: Pod) -> Parts:
+        """What each plugin gives each node for the pod that was decided last."""
+        story = self._engine.story(pod.key, self._nodes)
+        return {} if story is None else {each.node: each.parts for each in story.best}
+
 
 def compare(case: str, program: Path, file: Path, progress: Callable[[int], None]) -> Compared:
     things = read(file)
@@ -102,7 +110,8 @@ def compare(case: str, program: Path, file: Path, progress: Callable[[int], None
         if done % EACH_PROGRESS == 0:
             progress(done)
         if chosen != theirs:
-            mismatch = Mismatch(case, theirs.pod, told(theirs, chosen), told(chosen, theirs))
+            why = list(differences(their_parts(program, file, done), ours.parts(pod)))
+            mismatch = Mismatch(case, theirs.pod, told(theirs, chosen), told(chosen, theirs), why)
             return Compared(case, len(things.nodes), done, unfit, mismatch)
     return Compared(case, len(things.nodes), done, unfit)
 

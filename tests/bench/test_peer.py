@@ -16,6 +16,7 @@ from benchmarks.peer import compare as comparing
 from benchmarks.peer.cases import CASES, THERE_EACH
 from benchmarks.peer.compare import Choice, Compared, Ours, compare
 from benchmarks.peer.ours import measure, read
+from benchmarks.peer.why import differences
 
 NODES, PODS = 20, 18
 
@@ -60,6 +61,7 @@ def against(choices: list[Choice], monkeypatch: pytest.MonkeyPatch, file: Path) 
         return iter(choices)
 
     monkeypatch.setattr(comparing, "their_choices", told)
+    monkeypatch.setattr(comparing, "their_parts", lambda *_: {"node-0": {"NodeResourcesFit": 1}})
     return compare("case", Path("peer"), file, lambda done: None)
 
 
@@ -90,3 +92,16 @@ def test_any_other_choice_is_a_mismatch(wrong: Any, tmp_path: Path, monkeypatch:
     assert done.mismatch is not None
     assert done.mismatch.pod == choices[5].pod
     assert done.mismatch.theirs != done.mismatch.ours
+    assert any(line.startswith("NodeResourcesFit differs on 1 nodes: node-0") for line in done.mismatch.why)
+
+
+def test_differences_are_told_plugin_by_plugin() -> None:
+    theirs = {"a": {"Fit": 5, "Image": 1}, "b": {"Fit": 5}, "c": {"Fit": 1}}
+    ours = {"a": {"Fit": 5, "Image": 2}, "b": {"Fit": 4, "Image": 3}, "d": {"Fit": 1}}
+    assert list(differences(theirs, ours)) == [
+        "1 nodes are feasible for kube-scheduler alone, c for one",
+        "1 nodes are feasible for Mooring alone, d for one",
+        "Image differs on 2 nodes: a has 1 there and 2 here",
+        "Fit differs on 1 nodes: b has 5 there and 4 here",
+    ]
+    assert list(differences(theirs, theirs)) == []

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mooring.cluster import labelsets
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.counts import RowCounts, SelectorCounts
 from mooring.model.objects import Pod
@@ -140,3 +141,53 @@ def test_a_tally_counts_wherever_pods_are(counted: Cluster, pod: Make) -> None:
     statement.roll_back()
     assert tally == {"x": 2, "y": 1}
     assert counted.counts.version == version + 1  # of counting anew
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize("most", [2, 100])
+def test_label_sets_met_anew_change_no_count(
+    most: int, ahead: bool, two_nodes: Cluster, pod: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pods whose labels were looked at before all sets were forgotten are matched by later selectors."""
+    monkeypatch.setattr(labelsets, "MOST", most)
+    counts = two_nodes.counts
+    with two_nodes.statement() as statement:
+        placed = [
+            statement.take(pod(f"p{number}", labels={"app": "web", "pod": str(number)}), "ab"[number % 2])
+            for number in range(6)
+        ]
+    if ahead:
+        for each in placed:
+            counts.note(each)
+    first = counts.selector("web", web)
+    later = counts.selector("odd", lambda namespace, labels: int(labels.get("pod", "0")) % 2 == 1)
+    assert seen(first)[0] == {0: 3, 1: 3}
+    assert seen(later)[0] == {1: 3}
+    with two_nodes.statement() as statement:
+        for each in placed[:3]:
+            statement.give_back(each.pod.metadata.uid)
+    assert (seen(first)[0], seen(later)[0]) == ({0: 1, 1: 2}, {1: 2})
+
+
+def test_a_pod_whose_labels_change_is_looked_at_again(two_nodes: Cluster, pod: Make) -> None:
+    with two_nodes.statement() as statement:
+        placed = statement.take(pod("p", labels={"app": "db"}, on="a"), "a", bound=True)
+    two_nodes.counts.note(placed)
+    with two_nodes.statement() as statement:
+        statement.confirm(pod("p", labels={"app": "web"}, on="a"))
+    assert seen(two_nodes.counts.selector("web", web))[0] == {0: 1}
+
+
+def test_counting_anew_looks_at_label_sets_that_were_forgotten(
+    two_nodes: Cluster, pod: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(labelsets, "MOST", 2)
+    wanted = ["web"]
+    counts = two_nodes.counts.selector("any", lambda _, labels: labels.get("app") in wanted)
+    with two_nodes.statement() as statement:
+        for app in ("web", "db", "cache", "queue"):
+            statement.take(pod(app, labels={"app": app}), "a")
+    assert seen(counts)[0] == {0: 1}
+    wanted[:] = ["web", "db", "cache"]
+    two_nodes.counts.recount()
+    assert seen(counts)[0] == {0: 3}

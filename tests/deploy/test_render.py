@@ -121,7 +121,14 @@ def test_alone_without_election() -> None:
 @pytest.mark.parametrize(
     ("switch", "gone"),
     [
-        ("preemption", {("", "pods", "delete"), ("policy", "poddisruptionbudgets", "list")}),
+        ("preemption", {("policy", "poddisruptionbudgets", "list")}),
+        (
+            "coscheduling",
+            {
+                ("scheduling.sigs.k8s.io", "podgroups", "create"),
+                ("scheduling.k8s.io", "podgroups/status", "patch"),
+            },
+        ),
         ("interPodAffinity", {("", "namespaces", "watch")}),
         ("topologySpread", {("", "services", "list"), ("apps", "statefulsets", "watch")}),
         ("volumes", {("", "persistentvolumes", "patch"), ("storage.k8s.io", "csinodes", "list")}),
@@ -136,8 +143,8 @@ def test_rights_of_a_plugin_can_be_taken_away(switch: str, gone: set[tuple[str, 
 
 def test_rights_can_be_added(tmp_path: Path) -> None:
     racks = {"apiGroups": ["example.com"], "resources": ["racks"], "verbs": ["list", "watch"]}
-    objects = with_values(tmp_path, {"rbac": {"podPatches": True, "extraRules": [racks]}})
-    added = {("", "pods", "patch"), ("example.com", "racks", "list"), ("example.com", "racks", "watch")}
+    objects = with_values(tmp_path, {"rbac": {"extraRules": [racks]}})
+    added = {("example.com", "racks", "list"), ("example.com", "racks", "watch")}
     assert rules(objects) - rules(render()) == added
 
 
@@ -287,3 +294,34 @@ def test_the_test_is_a_pod_of_moorings() -> None:
 )
 def test_mistakes_are_refused(values: str, what: str) -> None:
     assert what in refusal("--set", values)
+
+
+def test_pods_are_deleted_for_preemption_and_for_gangs() -> None:
+    def may_delete(*off: str) -> bool:
+        words = ",".join(f"rbac.{name}=false" for name in off)
+        return ("", "pods", "delete") in rules(render("--set", words))
+
+    assert may_delete("preemption")
+    assert may_delete("coscheduling")
+    assert not may_delete("preemption", "coscheduling")
+
+
+def test_pods_are_patched_for_gangs_and_for_policies() -> None:
+    right = ("", "pods", "patch")
+    assert right not in rules(render("--set", "rbac.coscheduling=false"))
+    assert right in rules(render("--set", "rbac.coscheduling=false,rbac.podPatches=true"))
+    both = only("ClusterRole", render("--set", "rbac.podPatches=true"))["rules"]
+    assert [rule for rule in both if rule["resources"] == ["pods"] and rule["verbs"] == ["patch"]] == [
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["patch"]}
+    ]
+
+
+def test_definitions_are_an_option_and_outlive_the_release() -> None:
+    definitions = [
+        found for found in render("--set", "crds.install=true") if found["kind"] == "CustomResourceDefinition"
+    ]
+    for found in definitions:
+        assert found["metadata"]["annotations"].pop("helm.sh/resource-policy") == "keep"
+    ours = named(read(*sorted((ROOT / "deploy" / "crds").iterdir())))
+    assert {name: plain(found) for name, found in named(definitions).items()} == ours
+    assert not [found for found in render() if found["kind"] == "CustomResourceDefinition"]

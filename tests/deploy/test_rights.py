@@ -10,16 +10,22 @@ from typing import Any
 import pytest
 import yaml
 
-from deploy.objects import CHART, MANIFESTS, ROOT, Object, manifests, only
+from deploy.objects import CHART, MANIFESTS, ROOT, STATIC_POD, Object, manifests, only, read
 from mooring.app.making import make_engine
 from mooring.app.simulating import simulate
 from mooring.config.load import default_config
+from mooring.engine.decisions import Bind, Decision
+from mooring.engine.engine import Engine
+from mooring.framework.writes import Write
 from mooring.kube.kinds import kinds_read
 from mooring.kube.resources import BY_KIND
 from mooring.plugins.catalogue import make_registry
 from mooring.sim.api import WorldApi
+from mooring.sim.kinds import CLUSTER_WIDE
+from mooring.sim.performer import Performer
 
 Right = tuple[str, str, str]  # group, resource, verb
+GANGS = Path(__file__).parent / "gangs.yaml"
 
 # What carrying decisions out takes, whichever plugins there are.
 OWN: frozenset[Right] = frozenset({
@@ -48,15 +54,20 @@ def granted() -> list[Right]:
     return rights(only("ClusterRole", manifests())["rules"])
 
 
-def right_to(kind: str, verb: str) -> Right:
-    return BY_KIND[kind].group, BY_KIND[kind].plural, verb
+def right_to(kind: str, verb: str, sub: str = "") -> Right:
+    """To a kind of Kubernetes by its name, or to another by `group/version/plural`."""
+    group, _, plural = kind.split("/") if "/" in kind else (BY_KIND[kind].group, "", BY_KIND[kind].plural)
+    return group, f"{plural}/{sub}" if sub else plural, verb
 
 
 def watched(policies: Path | None = None) -> set[Right]:
     """To follow what the default profile reads and waits for, with policies or without."""
+    return {right_to(kind, verb) for kind in kinds_read(engine_of(policies)) for verb in ("list", "watch")}
+
+
+def engine_of(policies: Path | None = None) -> Engine:
     registry = make_registry(policies)
-    engine = make_engine(default_config(registry), registry)
-    return {right_to(kind, verb) for kind in kinds_read(engine) for verb in ("list", "watch")}
+    return make_engine(default_config(registry), registry)
 
 
 @pytest.fixture
@@ -79,8 +90,60 @@ def calls_of_plugins(monkeypatch: pytest.MonkeyPatch) -> set[Right]:
     return calls
 
 
-def test_the_cluster_role_grants_what_is_used_and_no_more(calls_of_plugins: set[Right]) -> None:
-    assert set(granted()) == watched() | calls_of_plugins | OWN
+@pytest.fixture
+def writes_of_plugins(monkeypatch: pytest.MonkeyPatch) -> set[Right]:
+    """What plugins have written, on gangs of every form that Mooring writes about."""
+    writes: set[Right] = set()
+    real = Performer.perform
+
+    def performed(self: Performer, decision: Decision) -> None:
+        if isinstance(decision, Write):
+            writes.add(right_to(decision.kind, decision.verb, decision.sub))
+        elif isinstance(decision, Bind) and decision.patch:
+            writes.add(right_to("Pod", "patch"))
+        real(self, decision)
+
+    monkeypatch.setattr(Performer, "perform", performed)
+    simulate([str(GANGS)])
+    return writes
+
+
+def test_the_cluster_role_grants_what_is_used_and_no_more(
+    calls_of_plugins: set[Right], writes_of_plugins: set[Right]
+) -> None:
+    assert set(granted()) == watched() | calls_of_plugins | writes_of_plugins | OWN
+
+
+def test_in_the_place_of_kube_scheduler_gangs_have_the_same_rights() -> None:
+    """The rest is what every cluster allows kube-scheduler."""
+    rules = only("ClusterRole", read(STATIC_POD.with_name("gangs.yaml")))["rules"]
+    text = (MANIFESTS / "11-clusterrole.yaml").read_text(encoding="utf-8").split("rules:\n")[1]
+    first = text.index("# Coscheduling:")
+    assert rules == yaml.safe_load(text[first:])
+    assert text.count("\n# Coscheduling:") == len(rules)
+
+
+def test_definitions_are_the_same_for_helm() -> None:
+    for file in sorted((ROOT / "deploy" / "crds").iterdir()):
+        assert (CHART / "files" / "crds" / file.name).read_bytes() == file.read_bytes()
+    names = [
+        file.name
+        for folder in ("deploy/crds", "deploy/chart/mooring/files/crds")
+        for file in (ROOT / folder).iterdir()
+    ]
+    assert len(names) == 2 * len(set(names)) == 6
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "deploy" / "crds").iterdir()), ids=lambda file: file.stem)
+def test_a_definition_is_of_what_is_read(file: Path) -> None:
+    """By its file's name, with a status of its own."""
+    (definition,) = read(file)
+    spec = definition["spec"]
+    (version,) = spec["versions"]
+    assert definition["metadata"]["name"] == file.stem == f"{spec['names']['plural']}.{spec['group']}"
+    assert f"{spec['group']}/{version['name']}/{spec['names']['plural']}" in kinds_read(engine_of())
+    assert version["subresources"] == {"status": {}}
+    assert (spec["scope"] == "Cluster") == (spec["names"]["kind"] in CLUSTER_WIDE)
 
 
 def test_a_policy_that_waits_for_anything_needs_no_more_rights() -> None:

@@ -13,6 +13,7 @@ from e2e.api import Object
 from e2e.cluster import NODES
 from e2e.control_plane import ControlPlane
 from e2e.faulty_proxy import BIND, FaultyProxy, lose_answer, token_in
+from e2e.gangs import KUBERNETES, SIGS, X_K8S, members, path_of, pod_group
 from e2e.mooring_process import NAME, mooring
 from e2e.nodes import HOSTNAME, node
 from e2e.rights import Account, Right
@@ -23,6 +24,7 @@ from e2e.waiting import wait_for
 from e2e.workloads import pod
 
 URGENT = "rights-urgent"  # a priority class
+ANNOTATIONS, GANG = "annotations", "web"
 QUICK = (
     "--leader-elect-lease-duration=6s",
     "--leader-elect-renew-deadline=4s",
@@ -74,6 +76,20 @@ class Case:
         where = {} if "nodeName" in words else {"nodeSelector": {HOSTNAME: self.name}}
         common = {"schedulerName": self.name, "serviceAccountName": NAME, **where}
         self.api.create(self.pods_path, pod(name, **{**common, **words}))
+
+    def add_gang(self, form: str) -> None:
+        """Two pods `web-0` and `web-1`, with their PodGroup where they do not say it all themselves."""
+        if form != ANNOTATIONS:
+            self.api.create(path_of(form, self.namespace), pod_group(form, GANG, 2))
+        common = {"schedulerName": self.name, "serviceAccountName": NAME}
+        where = {"nodeSelector": {HOSTNAME: self.name}}
+        for member in members(form, GANG, range(2), 2, cpu="100m", **common, **where):
+            self.api.create(self.pods_path, member)
+
+    def gang(self, form: str) -> Object:
+        """The PodGroup; nothing when there is none."""
+        found = self.api.items(path_of(form, self.namespace))
+        return found[0] if found else {}
 
     def pod(self, name: str) -> Pod:
         return Pod(self.api.get(f"{self.pods_path}/{name}"))
@@ -157,6 +173,30 @@ def use_claim(case: Case) -> None:
     case.add_pod("web", volumes=using("data"))
 
 
+def add_gang(form: str) -> Callable[[Case], None]:
+    return lambda case: case.add_gang(form)
+
+
+def end_gang(case: Case) -> None:
+    case.add_gang(ANNOTATIONS)
+    case.wait(lambda: case.gang(SIGS), "the PodGroup")
+    for number in range(2):
+        case.api.delete(f"{case.pods_path}/{GANG}-{number}", grace_seconds=0)
+
+
+def is_gang_bound(case: Case) -> bool:
+    return all(case.pod(f"{GANG}-{number}").node for number in range(2))
+
+
+def is_gang_told_of(case: Case, right: Right) -> bool:
+    told = [case.pod(f"{GANG}-{number}") for number in range(2)]
+    return any(pod.reason == "SchedulerError" and right.refusal in pod.message for pod in told)
+
+
+def is_refused(case: Case, right: Right) -> bool:
+    return case.says(right.refusal) and is_gang_bound(case)
+
+
 def lose_bind(case: Case) -> None:
     case.proxy.rule(BIND, lose_answer, times=1)
     add_web(case)
@@ -236,4 +276,24 @@ LEADS_ON = Probe(
     is_renewed,
     lambda case, right: case.scheduler.exit_code() == 1 and case.says(right.refusal),
     flags=QUICK,
+)
+GANG_BOUND = Probe("gang bound", add_gang(ANNOTATIONS), is_gang_bound, is_gang_told_of)
+GANG_SHOWN = Probe("gang shown", add_gang(ANNOTATIONS), lambda case: case.gang(SIGS), is_refused)
+GANG_GONE = Probe(
+    "gang gone", end_gang, lambda case: not case.gang(SIGS), lambda case, right: case.says(right.refusal)
+)
+PHASE_SHOWN = Probe(
+    "phase shown", add_gang(SIGS), lambda case: case.gang(SIGS).get("status", {}).get("phase"), is_refused
+)
+PHASE_OF_PLUGINS = Probe(
+    "phase of scheduler-plugins",
+    add_gang(X_K8S),
+    lambda case: case.gang(X_K8S).get("status", {}).get("phase"),
+    is_refused,
+)
+GROUP_SCHEDULED = Probe(
+    "PodGroupScheduled",
+    add_gang(KUBERNETES),
+    lambda case: case.gang(KUBERNETES).get("status", {}).get("conditions"),
+    is_refused,
 )

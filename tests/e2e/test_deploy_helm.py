@@ -15,6 +15,7 @@ from e2e.api import Object
 from e2e.cluster import Cluster
 from e2e.control_plane import ControlPlane
 from e2e.deployed import CHART, EVERYTHING, IN, Helm, Replica, objects_of
+from e2e.gangs import CRDS, DEFINITIONS, X_K8S, definition, is_served
 from e2e.waiting import wait_for
 from e2e.workloads import pod, priority_class
 
@@ -107,6 +108,27 @@ def test_helm_tests_it(
     said, _ = testing.communicate(timeout=90)
     assert testing.returncode == 0, said
     assert "Phase:          Succeeded" in said
+
+
+def test_definitions_are_not_installed_over_others_and_stay(plane: ControlPlane, helm: Helm) -> None:
+    theirs = definition(X_K8S, "PodGroup", "podgroups")
+    plane.api.create(DEFINITIONS, theirs)
+    install(helm, "--set", "crds.install=true")
+    wait_for(lambda: all(map(is_served, plane.api.items(DEFINITIONS))), saying="the kinds to be served")
+    names = {file.stem for file in CRDS.iterdir()}
+    assert {each["metadata"]["name"] for each in plane.api.items(DEFINITIONS)} == names
+    ours = f"{DEFINITIONS}/podgroups.scheduling.sigs.k8s.io"
+    uid = plane.api.get(ours)["metadata"]["uid"]
+    helm("upgrade", "mooring", CHART, *IN, "--reuse-values", "--set", "image.tag=0.2.0")
+    helm("upgrade", "mooring", CHART, *IN, "--reuse-values", "--set", "crds.install=false")
+    helm("uninstall", "mooring", *IN, "--wait")
+    assert plane.api.get(ours)["metadata"]["uid"] == uid
+    install(helm, "--set", "crds.install=true")
+    kept = plane.api.get(f"{DEFINITIONS}/podgroups.scheduling.x-k8s.io")
+    assert "meta.helm.sh/release-name" not in kept["metadata"].get("annotations", {})
+    assert "properties" not in kept["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    for name in names:
+        plane.api.delete(f"{DEFINITIONS}/{name}")
 
 
 MONITORS = {

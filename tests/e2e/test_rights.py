@@ -15,15 +15,22 @@ import pytest
 from e2e.api import Object
 from e2e.cluster import Cluster
 from e2e.control_plane import ControlPlane
+from e2e.gangs import install, plane_with_gangs
 from e2e.probes import (
     ALLOWED,
     BOUND,
     COUNTED,
     DISPLACED,
+    GANG_BOUND,
+    GANG_GONE,
+    GANG_SHOWN,
+    GROUP_SCHEDULED,
     KNOWN,
     LEADS,
     LEADS_ON,
     LOOKED_UP,
+    PHASE_OF_PLUGINS,
+    PHASE_SHOWN,
     RECORDED,
     TOLD_WHY,
     URGENT,
@@ -38,6 +45,7 @@ from e2e.waiting import holds, wait_for
 from e2e.workloads import priority_class
 
 APPS, STORAGE, EVENTS, LEASES = "apps", "storage.k8s.io", "events.k8s.io", "coordination.k8s.io"
+SIGS, X_K8S, GROUPS = "scheduling.sigs.k8s.io", "scheduling.x-k8s.io", "scheduling.k8s.io"
 READER = "rights-reader"
 AT_ONCE = 4
 
@@ -57,6 +65,14 @@ FOLLOWED = (
     (STORAGE, "csidrivers"),
     (STORAGE, "csistoragecapacities"),
     (STORAGE, "volumeattachments"),
+    (SIGS, "podgroups"),
+    (X_K8S, "podgroups"),
+    ("scheduling.run.ai", "podgroups"),
+    ("scheduling.volcano.sh", "podgroups"),
+    (GROUPS, "podgroups"),
+    (GROUPS, "workloads"),
+    ("scheduling.koordinator.sh", "clusternetworktopologies"),
+    ("kai.scheduler", "topologies"),
 )
 NEEDED: dict[Right, Probe] = {
     Right(CORE, "pods/binding", "create"): BOUND,
@@ -71,6 +87,12 @@ NEEDED: dict[Right, Probe] = {
     Right(CORE, "persistentvolumeclaims", "patch"): VOLUME_MADE,
     Right(CORE, "persistentvolumes", "get"): VOLUME_BOUND,
     Right(CORE, "persistentvolumes", "patch"): VOLUME_BOUND,
+    Right(CORE, "pods", "patch"): GANG_BOUND,
+    Right(SIGS, "podgroups", "create"): GANG_SHOWN,
+    Right(SIGS, "podgroups", "delete"): GANG_GONE,
+    Right(SIGS, "podgroups/status", "patch"): PHASE_SHOWN,
+    Right(X_K8S, "podgroups/status", "patch"): PHASE_OF_PLUGINS,
+    Right(GROUPS, "podgroups/status", "patch"): GROUP_SCHEDULED,
     Right(LEASES, "leases", "create"): LEADS,
     Right(LEASES, "leases", "get"): LEADS,
     Right(LEASES, "leases", "update"): LEADS_ON,
@@ -116,10 +138,18 @@ def following(group: str, resource: str) -> Callable[[Case], None]:
 
 
 JOBS = {
-    **{f"follow {resource}": following(group, resource) for group, resource in FOLLOWED},
+    **{f"follow {resource}.{group}".rstrip("."): following(group, resource) for group, resource in FOLLOWED},
     **{f"without {right}": without(right, probe) for right, probe in NEEDED.items()},
     **{f"as shipped {probe.name}": as_shipped(probe) for probe in PROBES},
 }
+
+
+@pytest.fixture(scope="module")
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A module's own, with PodGroups of every kind: a kind that is not there takes no right to follow."""
+    with plane_with_gangs(tmp_path_factory.mktemp("rights")) as plane:
+        install(plane)
+        yield plane
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +212,7 @@ def clean(share: Cluster, cases: list[Case]) -> None:
 
 
 def test_every_right_has_its_probe() -> None:
+    assert len(JOBS) == len(FOLLOWED) + len(NEEDED) + len(PROBES)
     followed = [Right(group, resource, verb) for group, resource in FOLLOWED for verb in ("list", "watch")]
     assert sorted([*followed, *NEEDED]) == sorted(granted())
 

@@ -4,62 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.gang_world import gang, members, names
 from engine.stage import BUILT_IN, Stage, made, node, pod
-from mooring.engine.decisions import Bind, Decision, Wait
+from mooring.engine.decisions import Bind, Wait
 from mooring.framework.grouping import Group, GroupTrial, GroupWayOut, Plan, Room
-from mooring.framework.plugin import Plugin
+from mooring.framework.measures import GROUP_ATTEMPTS
+from mooring.framework.meter import Meter
 from mooring.framework.status import unschedulable, wait
 from mooring.model.objects import Pod
 
 GPU = "nvidia.com/gpu"
-
-
-def gang(least: int, **more: Any) -> type[Plugin]:
-    """All pods with the label `gang` are one gang, of which so many must have places."""
-
-    def pod_seen(self: Any, pod: Pod) -> None:
-        known = self.__dict__.setdefault("known", {})
-        known.pop(pod.uid, None)
-        if "gang" in pod.labels and not pod.spec.node_name:
-            known[pod.uid] = pod
-
-    def pod_gone(self: Any, pod: Pod) -> None:
-        self.__dict__.setdefault("known", {}).pop(pod.uid, None)
-
-    def group(self: Any, pod: Pod) -> Any:
-        if "gang" not in pod.labels:
-            return None
-        return Group("default/g", "gang default/g", tuple(self.known.values()), least)
-
-    def permit(self: Any, cycle: Any, pod: Pod, node_name: str) -> Any:
-        if "gang" not in pod.labels:
-            return None
-        self.__dict__.setdefault("held", set()).add(pod.uid)
-        return None if len(self.held) >= least else wait(60.0, "too few")
-
-    def unreserve(self: Any, cycle: Any, pod: Pod, node_name: str) -> None:
-        self.__dict__.setdefault("held", set()).discard(pod.uid)
-
-    def reserve(self: Any, cycle: Any, pod: Pod, node_name: str) -> None:
-        return None
-
-    members: dict[str, Any] = {
-        "reserve": reserve,
-        "pod_seen": pod_seen,
-        "pod_gone": pod_gone,
-        "group": group,
-        "permit": permit,
-        "unreserve": unreserve,
-    }
-    return made("Gang", **(members | more))
-
-
-def members(count: int, **more: Any) -> list[Pod]:
-    return [pod(f"p{i}", labels={"gang": "g"}, **more) for i in range(count)]
-
-
-def names(decisions: list[Decision] | None, kind: type[Any]) -> list[str]:
-    return sorted(each.pod.name for each in decisions or () if isinstance(each, kind))
 
 
 def test_members_are_bound_in_one_cycle() -> None:
@@ -97,7 +51,7 @@ def test_a_roll_back_leaves_no_trace() -> None:
 
 def test_nominations_of_members_survive_a_failed_attempt() -> None:
     stage = Stage(gang(3)).nodes(node("a", cpu=2))
-    pods = members(2) + [pod("p2", labels={"gang": "g"}, nominated="a")]
+    pods = [*members(2), pod("p2", labels={"gang": "g"}, nominated="a")]
     stage.add(*pods)
     kept = stage.engine.nominator
     seen = []
@@ -120,6 +74,32 @@ def test_surplus_members_fail_for_themselves() -> None:
     assert [each.message for each in decisions or () if isinstance(each, Wait)] == [
         "0/1 nodes are available: 1 Insufficient cpu."
     ]
+
+
+def test_a_strict_member_without_a_place_keeps_all_from_starting() -> None:
+    def group(self: Any, pod: Pod) -> Any:
+        pods = tuple(self.known.values())
+        return Group("default/g", "gang default/g", pods, 2, frozenset({"big"}))
+
+    stage = Stage(gang(2, group=group)).nodes(node("a", cpu=3))
+    pods = [pod(name, cpu=cpu, labels={"gang": "g"}) for name, cpu in (("big", 9), ("x", 1), ("y", 1))]
+    stage.add(*pods)
+    decisions = stage.cycle()
+    assert names(decisions, Bind) == []
+    assert {each.message for each in decisions or () if isinstance(each, Wait)} == {
+        "gang default/g: 2 of 2 can be placed; 1 lacks cpu"
+    }
+    assert [stage.holds(each) for each in pods] == ["", "", ""]
+
+
+def test_a_strict_member_that_comes_too_late_changes_nothing() -> None:
+    def group(self: Any, pod: Pod) -> Any:
+        pods = tuple(self.known.values())
+        return Group("default/g", "gang default/g", pods, 2, frozenset({"big"}))
+
+    stage = Stage(gang(2, group=group)).nodes(node("a", cpu=3))
+    stage.add(*(pod(name, cpu=cpu, labels={"gang": "g"}) for name, cpu in (("x", 1), ("y", 1), ("big", 9))))
+    assert names(stage.cycle(), Bind) == ["x", "y"]
 
 
 def test_a_gang_that_cannot_start_does_not_block_others() -> None:
@@ -306,3 +286,23 @@ def test_gangs_are_sorted_by_when_they_began_to_wait() -> None:
     stage.now = 7.0
     stage.add(*members(1))
     assert names(stage.cycle(), Bind) == ["p0"]
+
+
+def test_attempts_at_groups_are_counted_by_result() -> None:
+    def post_filter_group(self: Any, cycle: Any, group: Group, trial: GroupTrial) -> Any:
+        low = getattr(self, "low", None)
+        return GroupWayOut((low,), {}) if low is not None else unschedulable("no")
+
+    meter = Meter(lambda: 0.0)
+    stage = Stage(gang(2, post_filter_group=post_filter_group), meter=meter).nodes(node("a", cpu=1))
+    stage.add(*members(2))
+    stage.cycle()
+    stage.plugin("Gang").low = stage.running(pod("low", cpu=0), "a")
+    stage.tick(30.0)
+    stage.cycle()
+    stage.nodes("b")
+    stage.tick(90.0)
+    stage.cycle()
+    results = ("unschedulable", "waiting_on_preemption", "scheduled", "error")
+    counts = [meter.count(GROUP_ATTEMPTS, each, "default-scheduler").value for each in results]
+    assert counts == [1, 1, 1, 0]

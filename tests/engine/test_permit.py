@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from engine.stage import Stage, made, node, pod
-from mooring.engine.decisions import Bind, Nominate, Wait
 from mooring.config.durations import format_duration
+from mooring.engine.decisions import Bind, Nominate, Wait
 from mooring.framework.status import error, unschedulable, wait
 from mooring.model.objects import Pod
 

@@ -13,8 +13,20 @@ TIERS = [*(tier.value for tier in Tier), SHIFTING]
 
 
 def hold_as(engine: Engine, tier: str | None) -> None:
-    """From now on; None leaves the choice to the engine."""
+    """From now on; None leaves the choice to the engine. Ties are looked at as well: all the best."""
     kept = engine.placer.kept
+    best_kept = engine.placer._best_kept
+
+    def looked_at(pod_class: Any, cycle: Any, wanted: Any, evaluation: Any, rows: Any) -> Any:
+        best, tied = evaluation.index.best()
+        totals = dict(evaluation.index.totals())
+        right = sorted(row for row, total in totals.items() if total == max(totals.values()))
+        assert sorted(row for part in tied for row in part) == right
+        assert best == max(totals.values(), default=-1)
+        assert evaluation.index.feasible() == len(totals)
+        return best_kept(pod_class, cycle, wanted, evaluation, rows)
+
+    engine.placer._best_kept = looked_at
     if tier == SHIFTING:
         draw, of = random.Random(0), kept.of
 

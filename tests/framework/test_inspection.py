@@ -152,7 +152,7 @@ GOOD = {
     "private ones with a cycle": (
         "def filter(self, cycle, pod, node): ...\n    def _filters(self, cycle): ..."
     ),
-    "unlike any point": "def filter(self, cycle, pod, node): ...\n    def price_of(self, cycle): ...",
+    "unlike any point": "def filter(self, cycle, pod, node): ...\n    def invoice(self, cycle): ...",
 }
 
 

@@ -157,8 +157,8 @@ class SmallPages(Client):
         super().__init__(server, **options)  # type: ignore[arg-type]
         self._page = limit
 
-    def list_pages(self, resource, *, query=(), limit=500, namespace=""):  # type: ignore[no-untyped-def]
-        return super().list_pages(resource, query=query, limit=self._page, namespace=namespace)
+    def list_pages(self, resource, *, limit=500, **options):  # type: ignore[no-untyped-def]
+        return super().list_pages(resource, limit=self._page, **options)
 
 
 @settings(max_examples=300, deadline=None)

@@ -26,8 +26,21 @@ def engine_with(*policies: type[Plugin]) -> Engine:
     return Engine(plans, registry)
 
 
+GANGS = {
+    "scheduling.sigs.k8s.io/v1alpha1/podgroups",
+    "scheduling.x-k8s.io/v1alpha1/podgroups",
+    "scheduling.run.ai/v2alpha2/podgroups",
+    "scheduling.volcano.sh/v1beta1/podgroups",
+    "scheduling.k8s.io/v1alpha2/podgroups",
+    "scheduling.k8s.io/v1alpha2/workloads",
+    "scheduling.k8s.io/v1alpha1/workloads",
+    "scheduling.koordinator.sh/v1alpha1/clusternetworktopologies",
+    "kai.scheduler/v1alpha1/topologies",
+}
+
+
 def test_the_default_plugins_read_these() -> None:
-    assert kinds_read(engine_with()) == STORAGE | {
+    assert kinds_read(engine_with()) == STORAGE | GANGS | {
         "Pod",
         "Node",
         "Namespace",

@@ -290,6 +290,41 @@ def test_flushing_sends_what_is_left_in_time() -> None:
     in_virtual_time(run())
 
 
+def test_flushing_waits_for_all_that_were_held_back() -> None:
+    """Also for those whose sending only begins when the first of them is let go."""
+
+    async def run() -> None:
+        recording = Recording()
+        recording.server.delay = lambda: 0.1 if len(recording.server.asked) == 1 else 0.9
+        await recording.slots.take(BINDING)
+        for number in range(20):
+            recording.say(name=f"pod-{number}")
+        await asyncio.sleep(1.0)
+        assert recording.events == []
+        assert await recording.recorder.flush(10.0) == 0
+        assert len(recording.events) == 20
+        assert recording.server.most_in_flight > 10
+
+    in_virtual_time(run())
+
+
+def test_all_are_sent_when_binding_pauses_and_goes_on() -> None:
+    async def run() -> None:
+        recording = Recording()
+        recording.server.delay = lambda: 0.1
+        for turn in range(20):
+            await recording.slots.take(BINDING)
+            for number in range(10):
+                recording.say(name=f"pod-{turn}-{number}")
+            await asyncio.sleep(0.05)
+            recording.slots.give(BINDING)
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(2.0)
+        assert len({event["regarding"]["name"] for event in recording.events}) == 200
+
+    in_virtual_time(run())
+
+
 def test_flushing_gives_up_in_time() -> None:
     async def run() -> None:
         recording = Recording(senders=2)

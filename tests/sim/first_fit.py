@@ -56,6 +56,12 @@ class FirstFit:
         self._preempts = preempts
         self._retry_every = retry_every
 
+    def group_of(self, pod: Pod) -> tuple[float, str] | None:
+        return None
+
+    def network(self) -> dict[str, tuple[str, ...]]:
+        return {}
+
     def attach(self, api: Api) -> None:
         for plugin in self.profile.plugins.values():
             plugin.handle.api = api

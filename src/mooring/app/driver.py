@@ -22,6 +22,7 @@ log = logging.getLogger("mooring.app")
 SLICE_S = 0.002
 SHORTEST_REST_S = 0.001  # a tick that changes nothing must not be followed by the next at once
 AHEAD_REST_S = 0.005
+BREATH_S = 0.001  # between two turns of work, so that what is told meanwhile is taken in in one
 AHEAD = 2000  # decisions that may wait to be carried out before deciding pauses
 
 
@@ -81,11 +82,15 @@ class Driver:
 
     async def run(self) -> None:
         """Works for ever."""
+        time_of_loop = asyncio.get_running_loop().time
         while True:
             if self.turn():
                 await asyncio.sleep(0)
-            else:
-                await self._rest()
+                continue
+            worked = time_of_loop()
+            await self._rest()
+            if time_of_loop() - worked < BREATH_S:
+                await asyncio.sleep(BREATH_S)
 
     def turn(self) -> bool:
         """One slice of work. True when there is more to do at once."""
@@ -145,11 +150,13 @@ class Driver:
         self._awake.clear()
         if self._events or self._handled:
             return
+        longest = self._longest_rest()
+        timer = None if longest is None else asyncio.get_running_loop().call_later(longest, self._awake.set)
         try:
-            async with asyncio.timeout(self._longest_rest()):
-                await self._awake.wait()
-        except TimeoutError:
-            return
+            await self._awake.wait()
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     def _longest_rest(self) -> float | None:
         if self._is_ahead:

@@ -73,11 +73,14 @@ BARS: Final = (
     _rate("Everything", 6000, 4800, 8),
     _rate("ManyClasses", 5000, 5000, 5),  # in a window, every class has its turn
     _rate("ManyClassesConstrained", 3500, 4000, 4),
-    _rate("FullEvaluation", 1500, 500, 5),
+    _rate("FullEvaluation", 1500, 2000, 5),
+    _rate("FullEvaluationAdaptive", 1500, 2000, 5),
     _rate("Unschedulable", 5000),
     _rate("PreemptionCold", 200, 200, 1),
     _rate("PreemptionKinds", 200, 200, 4),
     _rate("PreemptionBurst", 2000, 2000, 8),
+    _rate("Gang", 5000, 5000, 5),
+    _rate("GangGather", 10_000, 5000, 5),  # a thousand within 100 ms
     Bar(
         name="50,000 nodes against 5,000",
         unit=TIMES,

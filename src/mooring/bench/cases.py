@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
+import numpy as np
 
 from mooring.bench.case import ZONE, Case, node, pod, pod_spec, pods_of
 from mooring.bench.cases_affinity import AFFINITY_CASES
 from mooring.bench.cases_constrained import CONSTRAINED_CASES
+from mooring.bench.cases_gangs import GANG_CASES
 from mooring.bench.cases_preemption import PREEMPTION_CASES
 from mooring.bench.cases_topology import TOPOLOGY_CASES
+from mooring.cluster.columns import NodeColumns
+from mooring.cluster.nodes import Ints
 from mooring.cluster.view import NodeView
 from mooring.engine.engine import Engine
 from mooring.engine.events import NodeAdded, NodeDeleted, PodAdded, PodChanged, PodDeleted
+from mooring.framework.answers import Mask
 from mooring.framework.cycle import Cycle
 from mooring.framework.plugin import Plugin
 from mooring.framework.scope import Scope
@@ -23,6 +28,8 @@ from mooring.model.objects import Node, Pod
 BASIC = pods_of(pod_spec())
 FIRST = pods_of(pod_spec(), "first")
 
+KEPT_CLEAR = unschedulable("node(s) are kept one pod below their limit")
+
 
 class KeepClear(Plugin):
     """A policy as people write them: one node at a time, declared ROW."""
@@ -31,7 +38,7 @@ class KeepClear(Plugin):
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeView) -> Status | None:
         full = node.pod_count >= node.max_pods - 1
-        return unschedulable("node(s) are kept one pod below their limit") if full else None
+        return KEPT_CLEAR if full else None
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeView) -> int:
         return 100 - min(100, node.pod_count)
@@ -41,6 +48,16 @@ class Undeclared(KeepClear):
     """The same policy with nothing declared: asked about every node, every time."""
 
     scope = Scope.CLUSTER
+
+
+class UndeclaredColumns(Plugin):
+    """The same policy over columns, with nothing declared: all nodes are looked at again every time."""
+
+    def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> Mask:
+        return Mask(nodes.pod_count < nodes.max_pods - 1, KEPT_CLEAR)
+
+    def score_nodes(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> Ints:
+        return 100 - np.minimum(100, nodes.pod_count)
 
 
 def _plain_node(number: int) -> Node:
@@ -190,6 +207,7 @@ CASES: dict[str, Case] = {
         *TOPOLOGY_CASES,
         *CONSTRAINED_CASES,
         *PREEMPTION_CASES,
+        *GANG_CASES,
         Case(
             name="ManyClasses",
             about="1,000 kinds of pods, one after the other",
@@ -208,7 +226,16 @@ CASES: dict[str, Case] = {
         ),
         Case(
             name="FullEvaluation",
-            about="SchedulingBasic with the same policy undeclared: every node is asked every time",
+            about="SchedulingBasic with the same policy over columns, undeclared: all nodes, every time",
+            make_node=_plain_node,
+            make_first_pods=FIRST,
+            make_pods=BASIC,
+            policies=(UndeclaredColumns,),
+            pods=2000,
+        ),
+        Case(
+            name="FullEvaluationPerNode",
+            about="the same, one node at a time: two calls of Python for every node and pod",
             make_node=_plain_node,
             make_first_pods=FIRST,
             make_pods=BASIC,
@@ -217,7 +244,7 @@ CASES: dict[str, Case] = {
         ),
         Case(
             name="FullEvaluationAdaptive",
-            about="the same, looking for as many nodes as kube-scheduler does by default (adaptive: true)",
+            about="one node at a time, looking for as many nodes as kube-scheduler does by default (adaptive: true)",
             make_node=_plain_node,
             make_first_pods=FIRST,
             make_pods=BASIC,

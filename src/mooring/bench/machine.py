@@ -13,7 +13,7 @@ import numpy as np
 REFERENCE_S = (
     0.0120  # processor time of `work` on the machine the bars were set on: two cores of a shared Xeon
 )
-ROUNDS = 60
+ROUNDS = 200
 ROWS = 5000
 
 

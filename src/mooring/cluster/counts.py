@@ -73,22 +73,32 @@ class PodCounts:
         self._carriers: dict[str, Carrier] = {}
         self.carried: dict[str, dict[Hashable, RowCounts]] = {}  # by carrier, then by term
         self._tallies: dict[str, tuple[Carrier, dict[Hashable, int]]] = {}
+        self._all_met = -1  # the epoch in which the labels of every placed pod have been met
+        self.recounts = 0
         self.version = 0  # moves when a term is carried for the first time, or no longer by anyone
 
-    def selector(self, key: Hashable, test: LabelTest) -> SelectorCounts:
-        """The counts of a selector; `key` is its canonical form, so it is counted once."""
-        number = self._labelsets.register(key, test)
+    def selector(
+        self, key: Hashable, test: LabelTest, needs: tuple[str, str] | None = None
+    ) -> SelectorCounts:
+        """The counts of a selector; `key` is its canonical form, so it is counted once. `needs` is a label
+        without which it never matches."""
+        number = self._labelsets.register(key, test, needs)
         counts = self._selectors.get(number)
         if counts is None:
             counts = self._selectors[number] = SelectorCounts()
-            epoch = self._labelsets.epoch
-            for placed in self._placed():
-                known = placed.labelset
-                if known is None or known.epoch != epoch:
-                    known = self.note(placed)
-                if number in known.matches and _counts(placed):
-                    counts.add(_row(placed), placed.pod, 1)
+            if self._all_met != self._labelsets.epoch or self._labelsets.matched(number):
+                self._count_placed(number, counts)
         return counts
+
+    def _count_placed(self, number: int, counts: SelectorCounts) -> None:
+        epoch = self._labelsets.epoch
+        for placed in self._placed():
+            known = placed.labelset
+            if known is None or known.epoch != epoch:
+                known = self.note(placed)
+            if number in known.matches and _counts(placed):
+                counts.add(_row(placed), placed.pod, 1)
+        self._all_met = epoch  # or an older one, if they all were met anew meanwhile
 
     def note(self, placed: Placed) -> LabelSet:
         """Looks at a pod's labels. A selector that comes later need not, then."""
@@ -128,6 +138,7 @@ class PodCounts:
         for placed in self._placed():
             if _counts(placed):
                 self.change(placed, 1)
+        self.recounts += 1
         self.version += 1
 
     def change(self, placed: Placed, amount: int) -> None:

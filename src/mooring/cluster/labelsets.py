@@ -37,6 +37,9 @@ class LabelSets:
         self.epoch = 0  # moves when all sets are met anew: those of before are no longer matched
         self._selectors: dict[object, int] = {}
         self._tests: list[LabelTest] = []
+        self._needing: dict[tuple[str, str], list[int]] = {}  # selectors by a label they need
+        self._needing_none: list[int] = []
+        self._matched: set[int] = set()
         self.version = 0  # moves when a selector is added: kept class ids are then stale
 
     def intern(self, namespace: str, labels: Mapping[str, str]) -> LabelSet:
@@ -57,26 +60,43 @@ class LabelSets:
         if known is None:
             known = LabelSet(self._made, self.epoch, namespace, dict(labels))
             self._made += 1
-            known.matches = tuple(i for i, test in enumerate(self._tests) if test(namespace, labels))
+            known.matches = self._matching(namespace, labels)
             self._sets[key] = known
         return known
 
     def match_anew(self) -> None:
         """Matches every set against every selector again: what a selector reads has changed."""
         for known in self._sets.values():
-            known.matches = tuple(
-                i for i, test in enumerate(self._tests) if test(known.namespace, known.labels)
-            )
+            known.matches = self._matching(known.namespace, known.labels)
         self.version += 1
 
-    def register(self, key: object, test: LabelTest) -> int:
-        """The id of a selector. `key` is its canonical form: registering it again changes nothing."""
+    def _matching(self, namespace: str, labels: Mapping[str, str]) -> tuple[int, ...]:
+        """The selectors that match: of those that need a label, only who needs one of these is asked."""
+        asked = [*self._needing_none]
+        for label in labels.items():
+            asked += self._needing.get(label, ())
+        found = sorted([number for number in asked if self._tests[number](namespace, labels)])
+        self._matched.update(found)
+        return tuple(found)
+
+    def matched(self, number: int) -> bool:
+        """Whether a selector matches, or has matched, any set that was met."""
+        return number in self._matched
+
+    def register(self, key: object, test: LabelTest, needs: tuple[str, str] | None = None) -> int:
+        """The id of a selector. `key` is its canonical form: registering it again changes nothing. `needs` is
+        a label without which it never matches: with many selectors that saves most of the questions."""
         known = self._selectors.get(key)
         if known is None:
             known = self._selectors[key] = len(self._tests)
             self._tests.append(test)
             self.version += 1
+            (self._needing_none if needs is None else self._needing.setdefault(needs, [])).append(known)
+            name, value = needs or ("", None)
             for labelset in self._sets.values():
+                if value is not None and labelset.labels.get(name) != value:
+                    continue
                 if test(labelset.namespace, labelset.labels):
                     labelset.matches += (known,)
+                    self._matched.add(known)
         return known

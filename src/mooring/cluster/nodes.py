@@ -98,7 +98,7 @@ class NodeTable:
         return number
 
     def divisor(self, number: int) -> NDArray[np.float64]:
-        """What there is of a resource, to divide by: at least 1, and as it was until a node object changes."""
+        """What there is of a resource, to divide by: at least 1. The same until a node object changes."""
         position = self.node_journal.position
         known = self._divisors.get(number)
         if known is None or known[0] != position:

@@ -41,6 +41,7 @@ class PodClass(msgspec.Struct, eq=False):
     reserves: tuple[Hook, ...] = ()
     permits: tuple[Hook, ...] = ()
     pre_flights: tuple[Hook, ...] = ()
+    patches: tuple[Hook, ...] = ()
     keeps: bool = False  # every plugin that looks at it keeps its answers
     met: bool = False  # a pod of it has been placed, or tried, before
 
@@ -57,6 +58,7 @@ class PodClass(msgspec.Struct, eq=False):
         self.reserves = self._concerned("reserve")
         self.permits = self._concerned("permit")
         self.pre_flights = self._concerned("pre_bind_pre_flight")
+        self.patches = self._concerned("pre_bind_patch")
         transformed = profile.at("before_filter") or profile.at("before_score")
         self.keeps = not transformed and all(
             _keeps_answers(profile.plugins[name]) for name in judging if name in profile.looking
@@ -140,7 +142,7 @@ def _sign(plugin: Plugin, pod: Pod) -> Hashable:
         hash(sign)
     except Exception as error:
         raise answers.raised(plugin.name, "sign", error) from error
-    if sign is None or plugin.scope is not Scope.CLUSTER:
+    if sign is None or plugin.scope is not Scope.CLUSTER or not plugin.judges(sign):
         return sign
     return WHOLE_POD
 

@@ -222,7 +222,7 @@ class SchedulingCycle:
         mark = statement.checkpoint()
         statement.take(pod, node_name)
         engine.nominator.remove(pod.metadata.uid)
-        reserved = Reserved(attempt.queued, cycle, profile, pod, node_name)
+        reserved = Reserved(attempt.queued, cycle, profile, pod, node_name, pod_class.patches)
         try:
             if pod_class.reserves:
                 self._reserve(attempt, pod_class, node_name)
@@ -318,7 +318,7 @@ class SchedulingCycle:
         """The pod's place is final as far as we are concerned: have it bound."""
         engine, pod = self._engine, reserved.pod
         if patch is None:
-            patch = merge_patches(reserved.profile, reserved.cycle, pod, reserved.node_name)
+            patch = merge_patches(reserved.patches, reserved.cycle, pod, reserved.node_name)
         engine.queue.bound(pod.metadata.uid)
         engine.binding[pod.metadata.uid] = reserved
         bind = Bind(reserved.queued.pod, reserved.node_name, reserved.profile, reserved.cycle, patch)

@@ -22,7 +22,6 @@ from mooring.engine.events import Consulted, Event
 from mooring.engine.extenders import Extenders
 from mooring.engine.fit_error import FitError, one_node
 from mooring.engine.full import FullEvaluation
-from mooring.engine.gangs.cycle import GroupCycle
 from mooring.engine.handle import EngineHandle
 from mooring.engine.metered import Outcomes, parts_for
 from mooring.engine.nominator import Nominator
@@ -91,7 +90,7 @@ class Engine:
         self._decided: list[Decision] = []
         self.cycle = parts.cycle(self)
         grouped = any(profile.at("group") for profile in self.profiles.values())
-        self._groups = GroupCycle(self) if grouped else None
+        self._groups = parts.groups(self) if grouped else None
         self._ingest = parts.ingest(self)
         self._next_pod = next((p for profile in self.profiles.values() for p in profile.at("next_pod")), None)
         self._follow_ups = [hook for profile in self.profiles.values() for hook in profile.at("follow_up")]
@@ -118,7 +117,9 @@ class Engine:
         if queued.pod.terminating or queued.pod.metadata.uid in self.cluster.pods.by_uid:
             self.queue.delete(queued.pod.metadata.uid)
             return self._flush()
-        decisions = self._groups.run(queued, now) if self._groups is not None else None
+        decisions = None
+        if self._groups is not None and (queued.group is not None or self._groups.asks_all):
+            decisions = self._groups.run(queued, now)
         if decisions is None:
             decisions = self.cycle.run(queued, now)
         return decisions + self._flush() if self._decided else decisions
@@ -248,6 +249,7 @@ class Engine:
         """Raises InvariantError, or fails an assertion, unless everything agrees."""
         self.cluster.check()
         self.queue.check()
+        self.placer.kept.check()
         for uid in (*self.waiting, *self.binding):
             placed = self.cluster.pods.by_uid.get(uid)
             assert placed is not None or uid not in self.waiting
@@ -307,7 +309,8 @@ class Engine:
     def _pre_enqueue(self, pod: Pod) -> Status | None:
         for name, method, _ in self.profiles[pod.spec.scheduler_name].at("pre_enqueue"):
             try:
-                answer = method(pod)
+                if (answer := method(pod)) is None:
+                    continue
                 status = answers.status(name, "pre_enqueue", answer)
             except Exception as error:
                 failure = answers.raised(name, "pre_enqueue", error)

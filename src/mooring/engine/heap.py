@@ -37,10 +37,14 @@ class Heap:
 
     def push(self, queued: QueuedPod) -> None:
         """Adds a pod, or moves it to where its key now belongs."""
-        key = Guarded(self._key(queued)) if self._guarded else self._key(queued)
-        self._tickets.discard(queued.ticket)
+        key = self._key(queued)
+        if self._guarded:
+            key = Guarded(key)
+        tickets = self._tickets
+        if queued.ticket:
+            tickets.discard(queued.ticket)
         queued.ticket = ticket = self._next()
-        self._tickets.add(ticket)
+        tickets.add(ticket)
         try:
             heappush(self._entries, (key, ticket, queued))
         except Exception as error:  # the entry is in the list, wherever it got to

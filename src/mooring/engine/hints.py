@@ -16,6 +16,9 @@ EXTENDER = "Extender"  # what extenders reject is rejected by a plugin of this n
 ASKED_AT = ("pre_enqueue", "pre_filter", "filter", "filter_nodes", "reserve", "permit")
 
 
+Wanting = dict[str, dict[str, tuple[Interest, ...]]]  # by profile and plugin
+
+
 class Requeue(Enum):
     SKIP = 0
     AFTER_BACKOFF = 1
@@ -31,7 +34,7 @@ class Hints:
             profile.name: {name: interests_of(plugin) for name, plugin in profile.plugins.items()} | others
             for profile in profiles
         }
-        self._matching: dict[tuple[str, Action], dict[str, dict[str, tuple[Interest, ...]]]] = {}
+        self._matching: dict[tuple[str, int], Wanting] = {}  # by resource and the bits of the action
 
     def anyone_wants(self, event: ClusterEvent) -> bool:
         return event.wildcard or any(self._wanting(event).values())
@@ -40,32 +43,36 @@ class Hints:
         """Whether a plugin of a profile has registered for an event."""
         return plugin in self._wanting(event).get(profile, {})
 
-    def _wanting(self, event: ClusterEvent) -> dict[str, dict[str, tuple[Interest, ...]]]:
+    def _wanting(self, event: ClusterEvent) -> Wanting:
         """The interests an event of this kind meets, by profile and plugin; worked out once per kind."""
-        kind = (event.resource, event.action)
-        if kind not in self._matching:
-            met = {
-                profile: {
-                    plugin: tuple(interest for interest in interests if event.wanted_by(interest))
-                    for plugin, interests in plugins.items()
-                }
-                for profile, plugins in self._interests.items()
+        kind = event.resource, event.action._value_  # an Enum itself is slow to hash
+        known = self._matching.get(kind)
+        if known is None:
+            known = self._matching[kind] = self._met(event)
+        return known
+
+    def _met(self, event: ClusterEvent) -> Wanting:
+        met = {
+            profile: {
+                plugin: tuple(interest for interest in interests if event.wanted_by(interest))
+                for plugin, interests in plugins.items()
             }
-            self._matching[kind] = {
-                profile: {plugin: interests for plugin, interests in plugins.items() if interests}
-                for profile, plugins in met.items()
-            }
-        return self._matching[kind]
+            for profile, plugins in self._interests.items()
+        }
+        return {
+            profile: {plugin: interests for plugin, interests in plugins.items() if interests}
+            for profile, plugins in met.items()
+        }
 
     def worth_requeuing(self, queued: QueuedPod, event: ClusterEvent) -> Requeue:
         """Whether an event may make a rejected pod schedulable, in the eyes of who rejected it."""
-        if not queued.rejectors:
+        rejectors = queued.rejectors
+        if not rejectors:
             return Requeue.AFTER_BACKOFF
         if event.wildcard:
             mine = not isinstance(event.new, Pod) or event.new.metadata.uid == queued.pod.metadata.uid
             return Requeue.AFTER_BACKOFF if mine else Requeue.SKIP
         result = Requeue.SKIP
-        rejectors = queued.rejectors
         for plugin, interests in self._wanting(event).get(queued.pod.spec.scheduler_name, {}).items():
             if plugin not in rejectors or not self._queues(queued.pod, event, interests, plugin):
                 continue

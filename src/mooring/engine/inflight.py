@@ -14,16 +14,14 @@ class InFlight:
     """Pods in flight, each with its position in the list of events."""
 
     def __init__(self) -> None:
-        self.pods: dict[str, QueuedPod] = {}
-        self._since: dict[str, int] = {}
+        self.pods: dict[str, QueuedPod] = {}  # the longest in flight first
         self._events: list[ClusterEvent] = []
         self._base = 0
 
     def add(self, queued: QueuedPod) -> None:
-        uid = queued.pod.metadata.uid
         queued.where = Where.IN_FLIGHT
-        self.pods[uid] = queued
-        self._since[uid] = self._base + len(self._events)
+        queued.since = self._base + len(self._events)
+        self.pods[queued.pod.metadata.uid] = queued
 
     @property
     def events(self) -> tuple[ClusterEvent, ...]:
@@ -36,16 +34,14 @@ class InFlight:
 
     def events_for(self, uid: str) -> list[ClusterEvent]:
         """What happened since the pod was taken from the queue."""
-        since = self._since.get(uid)
-        return [] if since is None else self._events[since - self._base :]
+        queued = self.pods.get(uid)
+        return [] if queued is None else self._events[queued.since - self._base :]
 
     def done(self, uid: str) -> None:
         """The pod is no longer in flight; events nobody can ask for any more are dropped."""
-        if self.pods.pop(uid, None) is None:
+        if self.pods.pop(uid, None) is None or not self._events:
             return
-        del self._since[uid]
-        if not self._events:
-            return
-        oldest = next(iter(self._since.values()), self._base + len(self._events))
+        first = next(iter(self.pods.values()), None)
+        oldest = self._base + len(self._events) if first is None else first.since
         del self._events[: oldest - self._base]
         self._base = oldest

@@ -48,8 +48,8 @@ class Ingest:
         self._told_objects = [hook for profile in profiles for hook in profile.at("object_seen")]
 
         self._takers: dict[type[Any], Taker] = {
-            PodAdded: lambda event, now: self._pod(event.pod, now),
-            PodChanged: lambda event, now: self._pod(event.pod, now),
+            PodAdded: self._pod_event,
+            PodChanged: self._pod_event,
             PodDeleted: lambda event, now: self._pod_deleted(event.pod, now),
             NodeAdded: lambda event, now: self._node(event.node, now),
             NodeChanged: lambda event, now: self._node(event.node, now),
@@ -87,7 +87,8 @@ class Ingest:
         except Exception as error:
             answers.raised(hook.name, "following", error)
 
-    def _pod(self, pod: Pod, now: float) -> None:
+    def _pod_event(self, event: PodAdded | PodChanged, now: float) -> None:
+        pod = event.pod
         for hook in self._told_seen:
             self._tell(hook, pod)
         if pod.status.phase in FINISHED:

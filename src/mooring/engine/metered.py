@@ -27,6 +27,8 @@ from mooring.engine.events import (
     PodDeleted,
 )
 from mooring.engine.fit_error import FitError
+from mooring.engine.gangs.cycle import GroupCycle
+from mooring.engine.gangs.metered import MeteredGroupCycle
 from mooring.engine.hints import Hints
 from mooring.engine.ingest import Ingest, Taker
 from mooring.engine.metered_evaluation import PointTimer, metered_placer
@@ -292,10 +294,18 @@ class Parts(NamedTuple):
     queue: Callable[..., SchedulingQueue] = SchedulingQueue
     cycle: Callable[[Engine], SchedulingCycle] = SchedulingCycle
     ingest: Callable[[Engine], Ingest] = Ingest
+    groups: Callable[[Engine], GroupCycle] = GroupCycle
 
 
 def parts_for(meter: Meter | None) -> Parts:
     if meter is None:
         return Parts()
-    made: Iterable[Any] = (metered_placer, MeteredHints, MeteredQueue, MeteredCycle, MeteredIngest)
+    made: Iterable[Any] = (
+        metered_placer,
+        MeteredHints,
+        MeteredQueue,
+        MeteredCycle,
+        MeteredIngest,
+        MeteredGroupCycle,
+    )
     return Parts(*(partial(each, meter) for each in made))

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.engine.hints import Hints
+from mooring.engine.hints import Hints, Wanting
 from mooring.engine.queue import SchedulingQueue
 from mooring.engine.queued import QueuedPod, Where
 from mooring.framework.events import ClusterEvent, Hint, HintFunction, Interest
@@ -21,8 +21,6 @@ POD_ADD = "UnschedulablePodAdd"
 FAILURE, BACKOFF_COMPLETE, ACTIVATE = "ScheduleAttemptFailure", "BackoffComplete", "ForceActivate"
 POP_FROM_BACKOFF = "PopFromBackoffQ"
 HINT_FAILED = "Error"
-
-Wanting = dict[str, dict[str, tuple[Interest, ...]]]
 
 
 class MeteredQueue(SchedulingQueue):
@@ -87,17 +85,14 @@ class MeteredHints(Hints):
         super().__init__(*profiles, **more)
         self._meter = meter
 
-    def _wanting(self, event: ClusterEvent) -> Wanting:
-        known = self._matching.get((event.resource, event.action))
-        if known is None:
-            known = self._matching[event.resource, event.action] = {
-                profile: {
-                    plugin: tuple(self._timed(plugin, event.label, interest) for interest in interests)
-                    for plugin, interests in plugins.items()
-                }
-                for profile, plugins in super()._wanting(event).items()
+    def _met(self, event: ClusterEvent) -> Wanting:
+        return {
+            profile: {
+                plugin: tuple(self._timed(plugin, event.label, interest) for interest in interests)
+                for plugin, interests in plugins.items()
             }
-        return known
+            for profile, plugins in super()._met(event).items()
+        }
 
     def _timed(self, plugin: str, label: str, interest: Interest) -> Interest:
         if interest.hint is None:

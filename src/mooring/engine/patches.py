@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
-from mooring.framework.profile import Profile
+from mooring.framework.profile import Hook
 from mooring.model.objects import Pod
 
 
-def merge_patches(profile: Profile, cycle: Cycle, pod: Pod, node_name: str) -> dict[str, Any]:
+def merge_patches(hooks: Iterable[Hook], cycle: Cycle, pod: Pod, node_name: str) -> dict[str, Any]:
     """One merge patch out of every plugin's. Two plugins that want different values are a failure."""
     merged: dict[str, Any] = {}
-    for name, method, _ in profile.at("pre_bind_patch"):
+    for name, method, _ in hooks:
         patch = answers.call(name, "pre_bind_patch", method, cycle, pod, node_name)
         if patch is None:
             continue

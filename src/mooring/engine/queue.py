@@ -101,6 +101,8 @@ class SchedulingQueue:
             self.add(pod, now)
             return
         queued.pod = pod
+        if self.order_of is not None:
+            queued.group = self.order_of(pod)
         if queued.where is Where.IN_FLIGHT:
             for event in events:
                 self.in_flight.record(event)
@@ -205,13 +207,15 @@ class SchedulingQueue:
 
     def _wake(self, queued: QueuedPod, event: ClusterEvent, now: float) -> None:
         gate = queued.gating_plugin
-        wanted = event.wildcard or self._hints.wanted(queued.pod.spec.scheduler_name, gate, event)
-        if gate and not wanted:
+        if gate and not (event.wildcard or self._wanted_by(gate, queued, event)):
             return
         strategy = self._hints.worth_requeuing(queued, event)
         if strategy is not Requeue.SKIP:
             self._leave(queued)
             self._requeue(queued, strategy, now)
+
+    def _wanted_by(self, gate: str, queued: QueuedPod, event: ClusterEvent) -> bool:
+        return self._hints.wanted(queued.pod.spec.scheduler_name, gate, event)
 
     def _best(self, queued: QueuedPod, events: Iterable[ClusterEvent]) -> Requeue:
         best = Requeue.SKIP

@@ -38,11 +38,13 @@ class QueuedPod(msgspec.Struct, eq=False):
     gating_message: str = ""
     flushed_at: float | None = None
     group: tuple[float, str] | None = None  # since when it waits with others, and what they are called
+    since: int = 0  # its position in the list of events, while it is in flight
     started: float = 0.0  # when it was last taken out to be tried, by the meter's clock
 
     @property
     def rejectors(self) -> frozenset[str]:
-        return self.unschedulable_plugins | self.pending_plugins
+        pending = self.pending_plugins
+        return self.unschedulable_plugins | pending if pending else self.unschedulable_plugins
 
     @property
     def backoff_count(self) -> int:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mooring.config.durations import format_duration
 from mooring.engine.queued import QueuedPod
 from mooring.framework.cycle import Cycle
-from mooring.framework.profile import Profile
+from mooring.framework.profile import Hook, Profile
 from mooring.framework.status import Status, error, unschedulable
 from mooring.model.objects import Pod
 
@@ -18,14 +18,23 @@ LONGEST_WAIT_S = 15 * 60
 class Reserved:
     """A pod that took a place, from reserve until the API server has it bound."""
 
-    __slots__ = ("cycle", "node_name", "pod", "profile", "queued")
+    __slots__ = ("cycle", "node_name", "patches", "pod", "profile", "queued")
 
-    def __init__(self, queued: QueuedPod, cycle: Cycle, profile: Profile, pod: Pod, node_name: str) -> None:
+    def __init__(
+        self,
+        queued: QueuedPod,
+        cycle: Cycle,
+        profile: Profile,
+        pod: Pod,
+        node_name: str,
+        patches: tuple[Hook, ...] = (),
+    ) -> None:
         self.queued = queued
         self.cycle = cycle
         self.profile = profile
         self.pod = pod
         self.node_name = node_name
+        self.patches = patches  # who may want something written before the bind
 
 
 class Held(NamedTuple):

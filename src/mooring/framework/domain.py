@@ -44,6 +44,10 @@ class DomainState(ABC):
     def status(self, key: Key) -> Status | None:
         """What the filter says of nodes of this key now: None when they pass."""
 
+    def passes(self, keys: Sequence[Key]) -> Sequence[bool]:
+        """Whether the filter lets nodes of these keys pass: the same as `status`, for many keys."""
+        return [self.status(key) is None for key in keys]
+
     def rows_that_matter(self) -> Collection[int] | None:
         """The rows with pods whose coming or going can change what the filter says of any node, at most;
         None when that may be any row."""
@@ -65,7 +69,10 @@ class FollowingState(DomainState):
     difference to it, and then it costs next to nothing, however many classes of pods there are.
     """
 
-    version: Hashable = None  # moves when what it says of a key may be different; None: it always may
+    @property
+    def version(self) -> Hashable:
+        """Moves when what it says of a key may be different; None: it always may."""
+        return None
 
     @abstractmethod
     def sync(self) -> Collection[int]:

@@ -42,7 +42,7 @@ class PodColumns(ABC):
         """What is read of a pod; slots are used again for others."""
 
     def filter(self, node: NodeView, slots: int) -> Bools:
-        """Whether the node passes for the pod of each of the first slots. Not asked of those that only score."""
+        """Whether the node passes for the pod of each of the first slots. Not asked of who only scores."""
         raise NotImplementedError
 
     def score(self, node: NodeView, slots: int) -> Ints:
@@ -283,12 +283,14 @@ class OverPods:
     def ask(self, node: NodeView, slots: int) -> tuple[Bools, Ints]:
         """For which of the slots the node passes, and its weighted score; what stands for others means
         nothing."""
-        ok: Bools = np.ones(slots, np.bool_)
+        ok: Bools | None = None
         for name, asks in self._filters:
             passed = answers.call(name, "filter", asks, node, slots)
             if not (isinstance(passed, np.ndarray) and passed.dtype == np.bool_ and passed.shape == (slots,)):
                 raise answers.failed(name, "filter", f"returned {_kind(passed)}, not {slots} booleans")
-            ok &= passed
+            ok = passed if ok is None else ok & passed
+        if ok is None:
+            ok = np.ones(slots, np.bool_)
         total: Ints = np.zeros(slots, np.int64)
         for name, scores, weight in self._scorers:
             given = answers.call(name, "score", scores, node, slots)

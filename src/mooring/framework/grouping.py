@@ -25,13 +25,15 @@ class Group(msgspec.Struct, frozen=True):
     """Pods to be tried together, in this order. `title` is what messages call them: `gang default/train`.
 
     `needed` is how many of them have to find a place for the group to start, as far as that is one number:
-    it is what messages count against.
+    it is what messages count against. When a member whose uid is in `strict` finds no place before the group
+    may start, it does not start, however many others there are.
     """
 
     key: str
     title: str
     members: tuple[Pod, ...]
     needed: int
+    strict: frozenset[str] = frozenset()
 
 
 class Room(Protocol):

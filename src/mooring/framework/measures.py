@@ -136,6 +136,24 @@ AFTER_FLUSH = _counter(
     "scheduler_pod_scheduled_after_flush_total", "ALPHA",
     "Pods that were scheduled after they had been tried again only because they had waited too long.",
 )  # fmt: skip
+GROUP_ATTEMPTS = _counter(
+    "scheduler_podgroup_schedule_attempts_total", "ALPHA",
+    "Attempts to schedule groups of pods by result; 'waiting_on_preemption' starts when others are gone.",
+    "result", "profile",
+)  # fmt: skip
+GROUP_ATTEMPT_SECONDS = _histogram(
+    "scheduler_podgroup_scheduling_attempt_duration_seconds", "ALPHA", MILLISECONDS_UP,
+    "Time of an attempt at a group of pods, from the queue to the decision about all of them.",
+    "result", "profile",
+)  # fmt: skip
+GROUP_ALGORITHM_SECONDS = _histogram(
+    "scheduler_podgroup_scheduling_algorithm_duration_seconds", "ALPHA", MILLISECONDS_UP,
+    "Time to look for the places of a group of pods, without what follows from them.",
+)  # fmt: skip
+GANG_CYCLE_SECONDS = _histogram(
+    "scheduler_gang_schedule_cycle_duration_seconds", "", MILLISECONDS_UP,
+    "Time of an attempt at a gang, under Koordinator's name for it.",
+)  # fmt: skip
 WAITING_GANG_GROUPS = _gauge(
     "scheduler_waiting_gang_group_number", "",
     "Gangs, or groups of gangs, that have all the pods they need and have not started.",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import random as randomness
 from collections.abc import AsyncIterator, Awaitable, Callable
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,8 +18,9 @@ from mooring.errors import ApiError, TooManyRequests, Unreachable
 from mooring.kube.answers import error_from, error_of_event
 from mooring.kube.backoff import REQUESTS, Backoff, Pace
 from mooring.kube.limiter import Limiter
+from mooring.kube.lists import Listed
 from mooring.kube.resources import Resource
-from mooring.kube.transport import Asker, Query, Request, Sender, ask
+from mooring.kube.transport import Query, Request, Sender, asking
 
 STRATEGIC = "application/strategic-merge-patch+json"
 MERGE = "application/merge-patch+json"
@@ -38,7 +38,7 @@ CUT_SHORT = "the watch is cut short in the middle of an event"
 class Page(msgspec.Struct, frozen=True):
     """A part of a list. The resource version is that of the whole list."""
 
-    items: list[msgspec.Raw]
+    items: list[Any]  # as they are, or as who lists them reads them
     resource_version: str
 
 
@@ -49,17 +49,8 @@ class WatchEvent(msgspec.Struct, frozen=True, gc=False):
     object: msgspec.Raw
 
 
-class _ListMeta(msgspec.Struct, frozen=True, rename="camel"):
-    resource_version: str = ""
-    continue_: str = msgspec.field(default="", name="continue")
-
-
-class _List(msgspec.Struct, frozen=True):
-    metadata: _ListMeta = _ListMeta()
-    items: list[msgspec.Raw] | None = None
-
-
-_decode_list = msgspec.json.Decoder(_List).decode
+ReadList = Callable[[bytes], Listed[Any]]
+read_raw: ReadList = msgspec.json.Decoder(Listed[msgspec.Raw]).decode
 _decode_event = msgspec.json.Decoder(WatchEvent).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -79,7 +70,7 @@ class Client:
         random: Callable[[], float] = randomness.random,
     ) -> None:
         self._transport = transport
-        self._send = transport.ask if isinstance(transport, Asker) else partial(ask, transport)
+        self._send = asking(transport).ask
         self._limiter = limiter
         self._pace = backoff
         self._retries = retries
@@ -96,14 +87,23 @@ class Client:
         return await self._ask(Request("GET", path, timeout=self._timeout), retry=True)
 
     async def list_pages(
-        self, resource: Resource, *, query: Query = (), limit: int = PAGE, namespace: str = ""
+        self,
+        resource: Resource,
+        *,
+        query: Query = (),
+        limit: int = PAGE,
+        namespace: str = "",
+        read: ReadList = read_raw,
     ) -> AsyncIterator[Page]:
-        """Every object, page by page, as of one moment. Gone: that moment is too long ago; start over."""
+        """Every object, page by page, as of one moment. Gone: that moment is too long ago; start over.
+
+        `read` may read the items at once. Those of a page that it cannot read are handed on as they are.
+        """
         path, asked, version = resource.path(namespace), (*query, ("limit", str(limit))), ""
         later = tuple(pair for pair in asked if pair[0] not in OF_FIRST_PAGE)
         while True:
             request = Request("GET", path, asked, timeout=LIST_TIMEOUT, compress=True)
-            found = _read(await self._ask(request, retry=True), _decode_list)
+            found = _read_list(await self._ask(request, retry=True), read)
             version = version or found.metadata.resource_version
             yield Page(found.items or [], version)
             if not found.metadata.continue_:
@@ -252,8 +252,10 @@ def _events(lines: list[bytes]) -> tuple[list[WatchEvent], ApiError | None]:
     return events, None
 
 
-def _read(answer: bytes, decode: Callable[[bytes], Any]) -> Any:
+def _read_list(answer: bytes, read: ReadList) -> Listed[Any]:
     try:
-        return decode(answer)
+        return read(answer)
     except msgspec.DecodeError as error:
+        if read is not read_raw:
+            return _read_list(answer, read_raw)
         raise Unreachable(0, f"the server's answer cannot be read: {error}") from None

@@ -59,6 +59,8 @@ class Connection(asyncio.Protocol):
     def __init__(self, on_rest: Callable[[Connection], None]) -> None:
         self.idle_since = 0.0
         self.usable = False
+        self.lost_several = False  # it ended before all that went out together was answered
+        self.size, self.asked_at = 0, 0.0  # how many requests went out together last, and when
         self.waiting: deque[Asked] = deque()  # in the order they were sent
         self._on_rest = on_rest
         self._transport: asyncio.Transport | None = None
@@ -91,6 +93,7 @@ class Connection(asyncio.Protocol):
         for asked in batch:
             asked.deadline = now + asked.timeout_s
         self.waiting.extend(batch)
+        self.size, self.asked_at = len(batch), now
         self._reader.start()
         self._transport.write(batch[0].request if len(batch) == 1 else b"".join([a.request for a in batch]))
 
@@ -149,6 +152,7 @@ class Connection(asyncio.Protocol):
     def _fail(self, why: str) -> None:
         self.close()
         failed, self.waiting = self.waiting, deque()
+        self.lost_several = self.size > 1 and bool(failed)
         for asked in failed:
             asked.fail(why)
         self._on_rest(self)

@@ -13,6 +13,7 @@ import msgspec
 
 from mooring.errors import QuantityError
 from mooring.kube.fragments import Fragments, Remembered, canonical
+from mooring.kube.lists import Listed
 from mooring.kube.metadata import MetaReader
 from mooring.kube.wire_pods import (
     WireContainer,
@@ -70,6 +71,7 @@ class PodDecoder:
 
     def __init__(self, meta: MetaReader) -> None:
         self._decode = msgspec.json.Decoder(WirePod).decode
+        self.read_list = msgspec.json.Decoder(Listed[WirePod]).decode  # looks at each byte once
         self._meta = meta
         self._word = meta.words.of
         self._fields: dict[str, Fragments[Any]] = {
@@ -95,8 +97,8 @@ class PodDecoder:
         self._granted: Remembered[tuple[int, bytes], tuple[PodSpec, Granted]] = Remembered()
         self._conditions: Remembered[tuple[PodCondition, ...], tuple[PodCondition, ...]] = Remembered()
 
-    def __call__(self, raw: Raw | bytes) -> Pod:
-        wire = self._decode(raw)
+    def __call__(self, raw: Raw | bytes | WirePod) -> Pod:
+        wire = raw if type(raw) is WirePod else self._decode(raw)  # type: ignore[arg-type]
         node_name = wire.spec.node_name
         spec = self._spec(wire.spec)
         status = self._status(wire.status, spec)

@@ -1,8 +1,8 @@
 """Short requests over kept connections, for as little as HTTP/1.1 can cost.
 
-A scheduler writes twice for every pod, thousands of times a second. What is to be sent is gathered for a
-moment while others are under way, and goes out several requests to a write: a write costs more than all
-else about a request. A request that is alone is sent at once, by itself.
+A scheduler writes twice for every pod, thousands of times a second. Several requests go out in one write,
+which costs more than all else about a request, when that holds none of them up: when there are more than
+connections, or the server answers so quickly that waiting for each other takes no time.
 What is long, compressed, streamed or goes through a proxy is not for here.
 """
 
@@ -18,9 +18,12 @@ from mooring.kube.connection import Asked, Connection
 from mooring.kube.http_answer import Answer
 
 IDLE_S = 45.0  # servers close connections idle for longer; a write must not meet that
-GATHER_S = 0.002  # how long requests wait for others while there are answers to come
 DEPTH = 8  # requests in one write, at most: a server answers them one after the other
-SPREAD = 4  # connections that requests are spread over before any carries two
+QUICK_S = 0.001  # who answers within this is asked several things at a time, over
+SPREAD = 4  # so many connections, and
+GATHER_S = 0.002  # what is to be sent waits so long for more while there are answers to come
+SMOOTHING = 0.1  # weight of the last answer in how quick a server is
+ALONE_S = 60.0  # who ends a connection with several requests on it gets them one by one for so long
 
 Check = Callable[[], None]
 
@@ -38,6 +41,8 @@ class Connections:
         self._idle: list[Connection] = []
         self._open: set[Connection] = set()
         self._opening: set[asyncio.Task[None]] = set()
+        self._alone_until = 0.0
+        self._answer_s = 1.0  # how long an answer takes, lately; nobody is known to be quick at first
         self._flush: asyncio.Handle | None = None  # the next time that something is sent
         self._sweep: asyncio.TimerHandle | None = None  # the next look for answers that are overdue
 
@@ -71,8 +76,8 @@ class Connections:
     # sending
 
     def _plan(self, loop: asyncio.AbstractEventLoop) -> None:
-        """At the end of this turn; a moment later when there are answers to come anyway."""
-        if len(self._idle) < len(self._open):
+        """At the end of this turn; a moment later when answers to come will wake us then anyway."""
+        if self._answer_s < QUICK_S and len(self._idle) < len(self._open):
             self._flush = loop.call_later(GATHER_S, self._send)
         else:
             self._flush = loop.call_soon(self._send)
@@ -81,7 +86,7 @@ class Connections:
         """Sends what is gathered, as far as there are connections."""
         self._flush = None
         queue, now = self._queue, asyncio.get_running_loop().time()
-        at_once = min(DEPTH, -(-len(queue) // SPREAD))
+        at_once = self._at_once(now)
         while queue:
             connection = self._kept(now)
             if connection is None and len(self._open) + len(self._opening) >= self._limit:
@@ -93,6 +98,15 @@ class Connections:
                 self._ask(connection, batch, now)
             else:
                 self._begin_opening(batch)
+
+    def _at_once(self, now: float) -> int:
+        """How many requests go out in one write."""
+        if now < self._alone_until:
+            return 1
+        under_way = sum(len(connection.waiting) for connection in self._open)
+        of_many = -(-(len(self._queue) + under_way) // self._limit)
+        of_quick = -(-len(self._queue) // SPREAD) if self._answer_s < QUICK_S else 1
+        return min(DEPTH, max(of_many, of_quick))
 
     def _batch(self, size: int) -> list[Asked]:
         batch: list[Asked] = []
@@ -143,7 +157,7 @@ class Connections:
             self._never_sent(batch, error)
             return
         finally:
-            self._opening.discard(asyncio.current_task())  # type: ignore[arg-type]
+            self._opening.discard(asyncio.current_task())
         self._open.add(connection)
         still_wanted = [asked for asked in batch if asked.may_be_sent()]
         if still_wanted and connection.usable:
@@ -187,10 +201,16 @@ class Connections:
 
     def _rested(self, connection: Connection) -> None:
         """Everything asked over a connection is answered, or it is over."""
+        now = asyncio.get_running_loop().time()
         if connection.usable and connection in self._open:
-            connection.idle_since = asyncio.get_running_loop().time()
+            if connection.size:
+                took_s = (now - connection.asked_at) / connection.size
+                self._answer_s += SMOOTHING * (took_s - self._answer_s)
+            connection.idle_since = now
             self._idle.append(connection)
         else:
+            if connection.lost_several:
+                self._alone_until = now + ALONE_S
             self._drop(connection)
         if self._queue:
             self._send_soon()

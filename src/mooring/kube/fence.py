@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from mooring.errors import ApiError
-from mooring.kube.transport import Check, Request, Response, Sender, Whole, ask
+from mooring.kube.transport import Check, Request, Response, Sender, Whole, asking
 
 MESSAGE = "this scheduler no longer leads, so nothing is written"
 
@@ -24,6 +24,7 @@ class Fenced:
 
     def __init__(self, sender: Sender, allowed: Callable[[], bool]) -> None:
         self._sender = sender
+        self._asker = asking(sender)
         self._allowed = allowed
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
@@ -34,9 +35,9 @@ class Fenced:
     async def ask(self, request: Request, check: Check | None = None) -> Whole:
         """Asked for now, and again when the request has its turn."""
         if request.method == "GET":
-            return await ask(self._sender, request, check)
+            return await self._asker.ask(request, check)
         self._check()
-        return await ask(self._sender, request, self._check)
+        return await self._asker.ask(request, self._check)
 
     def _check(self) -> None:
         if not self._allowed():

@@ -38,14 +38,12 @@ class AnswerReader:
 
     def __init__(self) -> None:
         self.has_more = False  # bytes came after the end of the answer
-        self._start()
+        self._seen = bytearray()
+        self._begin()
 
     def start(self) -> None:
         """A new answer is expected. What came after the one before is its beginning."""
-        rest = self._seen
-        self._start()
-        if rest:
-            self._seen = rest
+        self._begin()
 
     def feed(self, data: bytes) -> Answer | None:
         """The answer, as soon as all of it is there."""
@@ -69,6 +67,14 @@ class AnswerReader:
         self._keeps_alive = False
         return self._whole(bytes(self._seen), len(self._seen))
 
+    def _begin(self) -> None:
+        self._head: bytes | None = None
+        self._status = 0
+        self._length: int | None = None
+        self._chunked = False
+        self._chunks: list[bytes] = []
+        self._keeps_alive = True
+
     def _at_once(self, data: bytes) -> Answer | None:
         """Nearly all answers: one that comes whole, is as long as it says, and says nothing unusual."""
         end = data.find(HEAD_END)
@@ -86,15 +92,6 @@ class AnswerReader:
         self._seen = bytearray(data[whole:])
         self.has_more = len(data) > whole
         return Answer(int(data[9:12]), head, data[end + 4 : whole], keeps_alive=True)
-
-    def _start(self) -> None:
-        self._seen = bytearray()
-        self._head: bytes | None = None
-        self._status = 0
-        self._length: int | None = None
-        self._chunked = False
-        self._chunks: list[bytes] = []
-        self._keeps_alive = True
 
     def _read_head(self) -> bool:
         """Reads the status and headers once they are whole, passing over those of interim answers."""

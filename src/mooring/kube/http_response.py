@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import ssl
 from collections.abc import AsyncIterator, Mapping
@@ -11,6 +12,9 @@ from yarl import URL
 
 from mooring.errors import Unreachable
 from mooring.kube.channels import Channels
+
+CLOSE_S = 0.001  # bursts closer together than this
+GATHER_S = 0.002  # are gathered for so long
 
 
 class HttpResponse:
@@ -31,8 +35,13 @@ class HttpResponse:
             raise unreachable(self._answer.method, self._answer.url, error) from error
 
     async def bursts(self) -> AsyncIterator[list[bytes]]:
-        """Splits what comes, however it comes: aiohttp's own lines may not be longer than its buffer."""
+        """Splits what comes, however it comes: aiohttp's own lines may not be longer than its buffer.
+
+        What follows a burst closely is gathered for a moment: each burst costs its reader a turn.
+        """
         parts: list[bytes] = []  # of a line that has not ended yet
+        loop = asyncio.get_running_loop()
+        now = 0.0
         try:
             async for chunk in self._answer.content.iter_any():
                 lines = chunk.split(b"\n")
@@ -42,6 +51,9 @@ class HttpResponse:
                         parts.clear()
                     parts.append(lines.pop())
                     yield lines
+                    last, now = now, loop.time()
+                    if now - last < CLOSE_S:
+                        await asyncio.sleep(GATHER_S)
                 else:
                     parts.append(chunk)
         except (aiohttp.ClientError, OSError) as error:

@@ -19,17 +19,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from mooring.errors import ApiError, Gone, NotFound, Unreachable
 from mooring.kube.backoff import Backoff
-from mooring.kube.client import Client, WatchEvent
+from mooring.kube.client import Client, ReadList, WatchEvent, read_raw
 from mooring.kube.metadata import WireMeta, decode_head
 from mooring.kube.resources import Resource
 from mooring.kube.store import HasMetadata, Store
 from mooring.kube.transport import Query
+from mooring.kube.wire_pods import WirePod
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ AT_ONCE = 500  # changes told before others have their turn
 BELIEVED_AFTER = 2  # times in a row that a kind is said not to exist, before what is known of it goes
 
 T = TypeVar("T", bound=HasMetadata)
+Read = msgspec.Raw | WirePod  # an object as it came, or half read
 Deliver = Callable[[T | None, T | None], None]  # (before, now): added, changed or deleted
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -54,7 +56,7 @@ class Informer(Generic[T]):
         self,
         client: Client,
         resource: Resource,
-        decode: Callable[[msgspec.Raw], T],
+        decode: Callable[[Any], T],
         deliver: Deliver[T],
         *,
         query: Query = (),
@@ -62,12 +64,14 @@ class Informer(Generic[T]):
         backoff: Backoff | None = None,
         absent_seconds: float = ABSENT_SECONDS,
         sleep: Sleep = asyncio.sleep,
+        read_list: ReadList = read_raw,
         synced: asyncio.Event | None = None,
     ) -> None:
         self.resource = resource
         self.synced = synced or asyncio.Event()
         self._client = client
         self._decode = decode
+        self._read_list = read_list
         self._deliver = deliver
         self._query = query
         self._same = same
@@ -117,7 +121,7 @@ class Informer(Generic[T]):
         """Learns what there is. What is not known yet is told page by page, else all in one go at the
         end: only then is it certain what is gone, and that has to be told first."""
         first, listed, version = not len(self._known), list[T](), ""
-        async for page in self._client.list_pages(self.resource, query=self._query):
+        async for page in self._client.list_pages(self.resource, query=self._query, read=self._read_list):
             found = [each for raw in page.items if (each := self._listed(raw)) is not None]
             version = page.resource_version
             if first:
@@ -195,7 +199,7 @@ class Informer(Generic[T]):
 
     # what can go wrong
 
-    def _read(self, raw: msgspec.Raw) -> T | None:
+    def _read(self, raw: Read) -> T | None:
         try:
             return self._decode(raw)
         except msgspec.DecodeError as error:
@@ -204,7 +208,7 @@ class Informer(Generic[T]):
             log.error("%s %s cannot be read and is passed over: %s", self.resource.kind, name, error)
             return None
 
-    def _listed(self, raw: msgspec.Raw) -> T | None:
+    def _listed(self, raw: Read) -> T | None:
         """An object of a list. One that cannot be read is not gone for that: it stays as it is known."""
         found = self._read(raw)
         if found is None and (head := _head(raw)) is not None:
@@ -241,8 +245,10 @@ class Informer(Generic[T]):
         return f"{self.resource.plural}.{group}" if group else self.resource.plural
 
 
-def _head(raw: msgspec.Raw) -> WireMeta | None:
+def _head(raw: Read) -> WireMeta | None:
     """Who an object is, if that much can be read."""
+    if isinstance(raw, WirePod):
+        return raw.metadata
     try:
         return decode_head(raw).metadata
     except msgspec.DecodeError:

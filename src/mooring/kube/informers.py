@@ -16,7 +16,7 @@ import msgspec
 from mooring.errors import ApiError
 from mooring.kube import discovery
 from mooring.kube.backoff import Backoff
-from mooring.kube.client import Client
+from mooring.kube.client import Client, read_raw
 from mooring.kube.decode import Decoders
 from mooring.kube.decode_objects import SLIM
 from mooring.kube.informer import ABSENT_SECONDS, Informer, Sleep, always_different
@@ -159,5 +159,6 @@ class Informers:
             backoff=self._backoff(),
             absent_seconds=self._absent_seconds,
             sleep=self._sleep,
+            read_list=self._decoders.pod.read_list if resource == PODS else read_raw,
             synced=synced,
         )

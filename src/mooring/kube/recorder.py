@@ -36,7 +36,7 @@ from mooring.model.objects import Node, Object, Pod
 
 log = logging.getLogger("mooring.kube")
 
-SENDERS = 8
+SENDERS = 32
 QUEUED = 50_000
 PATIENCE_S = 5.0  # how long an Event lets binding go first
 TRIES, RETRY_S = 12, 10.0  # client-go's, when there is no answer
@@ -75,6 +75,7 @@ class Recorder:
         self._queue: deque[tuple[float, Told]] = deque()  # with the moment it was recorded
         self._tasks: set[asyncio.Task[None]] = set()
         self._hurry = asyncio.Event()
+        self._holding_back = False  # somebody waits until binding has gone first
 
     def record(
         self,
@@ -129,8 +130,9 @@ class Recorder:
         self._hurry.set()
         for told in self._memory.unwritten():
             self._enqueue(told)
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=timeout)
+        end = self._clock() + timeout
+        while self._tasks and (left_s := end - self._clock()) > 0:
+            await asyncio.wait(self._tasks, timeout=left_s)  # one that held back calls others meanwhile
         left = len(self._queue) + len(self._tasks)
         self._queue.clear()
         for task in self._tasks:
@@ -143,25 +145,33 @@ class Recorder:
             self._queue.popleft()
             self.dropped += 1
         self._queue.append((self._clock(), told))
-        if len(self._tasks) < self._senders:
+        self._start_sender()
+
+    def _start_sender(self) -> None:
+        if len(self._tasks) < self._senders and not self._holding_back:
             task = asyncio.get_running_loop().create_task(self._send_all())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
     async def _send_all(self) -> None:
         while self._queue:
-            await self._let_binding_go_first(self._queue[0][0])
+            patience = self._queue[0][0] + PATIENCE_S - self._clock()
+            if patience > 0 and not (self._slots.quiet.is_set() or self._hurry.is_set()):
+                if self._holding_back:
+                    return  # one that waits is enough: it calls the others
+                await self._let_binding_go_first(patience)
+                for _ in range(min(len(self._queue), self._senders) - 1):
+                    self._start_sender()
             if self._queue:
                 await self._send(self._queue.popleft()[1])
 
-    async def _let_binding_go_first(self, since: float) -> None:
-        patience = since + PATIENCE_S - self._clock()
-        if self._slots.quiet.is_set() or self._hurry.is_set() or patience <= 0:
-            return
+    async def _let_binding_go_first(self, patience: float) -> None:
+        self._holding_back = True
         waits = [asyncio.ensure_future(event.wait()) for event in (self._slots.quiet, self._hurry)]
         try:
             await asyncio.wait(waits, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            self._holding_back = False
             for wait in waits:
                 wait.cancel()
 
@@ -191,7 +201,8 @@ class Recorder:
         series = told.series(self._now_ns() / 1e9)
         try:
             if not known or not await self._continue(told.event, series):
-                await self._create(msgspec.structs.replace(told.event, series=series))
+                event = told.event
+                await self._create(msgspec.structs.replace(event, series=series) if series else event)
         except BaseException:
             told.written = known
             raise

@@ -11,18 +11,20 @@ import gc
 import sys
 
 YOUNG, MIDDLE, OLD = 50_000, 20, 100  # allocations until the youngest are looked at; and how often others
+AT_FIRST = 500_000  # while everything is read: nearly all of it stays
 
 
 def make_room() -> None:
     """Before the first list: collects rarely from now on, and not what is there already."""
-    gc.set_threshold(YOUNG, MIDDLE, OLD)
+    gc.set_threshold(AT_FIRST, MIDDLE, OLD)
     gc.freeze()
 
 
 def settle() -> None:
     """After everything has been read: what is there now is never looked at again."""
     gc.collect()
-    make_room()
+    gc.set_threshold(YOUNG, MIDDLE, OLD)
+    gc.freeze()
     _give_back()
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 BINDING, STATUS, EVENT = range(3)  # lanes, the most urgent first
 LANES = (BINDING, STATUS, EVENT)
-CALLS_IN_FLIGHT = 32  # each has a connection, and opening one costs as much as fifty binds
+CALLS_IN_FLIGHT = 128  # several share a connection, and wait there for each other
 TURNS = 8  # every so many turns the least urgent lane goes first
 
 

@@ -100,12 +100,22 @@ class ReadAnswer(msgspec.Struct, frozen=True):
     body: bytes
 
 
-async def ask(sender: Sender, request: Request, check: Check | None = None) -> Whole:
-    """The whole answer of any sender."""
-    if isinstance(sender, Asker):
-        return await sender.ask(request, check)
-    async with sender.send(request) as response:
-        return ReadAnswer(response.status, response.headers, await response.read())
+def asking(sender: Sender) -> Asker:
+    """Whoever has the whole answers of a sender: itself when it knows a quicker way."""
+    return sender if isinstance(sender, Asker) else _Reading(sender)
+
+
+class _Reading:
+    """Reads answers to their end."""
+
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+
+    async def ask(self, request: Request, check: Check | None = None) -> Whole:
+        if check is not None:
+            check()
+        async with self._sender.send(request) as response:
+            return ReadAnswer(response.status, response.headers, await response.read())
 
 
 class Transport:

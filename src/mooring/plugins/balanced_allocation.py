@@ -30,6 +30,7 @@ from mooring.plugins.scored_resources import CPU_AND_MEMORY, ResourceSpec, bypas
 Floats = NDArray[np.float64]
 Ask = tuple[int, Column, Column]  # amount, allocatable, requested
 FIRST_SLOTS = 16
+FEW_ROWS = 256  # changed: when more are, working all out is as quick
 EXACT = 2**53  # integers below this are floats without rounding
 
 
@@ -68,6 +69,7 @@ class NodeResourcesBalancedAllocation(Plugin):
         super().__init__(args, handle)
         self._names = tuple(resource.name for resource in args.resources or CPU_AND_MEMORY)
         self._kept = PerTable(self._asks)
+        self._before = Before()
 
     @reads_spec_only
     def sign(self, pod: Pod) -> Hashable:
@@ -104,7 +106,7 @@ class NodeResourcesBalancedAllocation(Plugin):
             [Usage(u.used + amount, u.has, u.divisor) for (_, amount), u in zip(amounts, used, strict=True)],
             len(nodes),
         )
-        scores -= _balances(used, len(nodes))
+        scores -= self._before.of(nodes, tuple([name for name, _ in amounts]), used)
         scores += 150  # 50 + (50 + after - before) // 2
         scores >>= 1
         return scores
@@ -126,6 +128,32 @@ class NodeResourcesBalancedAllocation(Plugin):
                 columns = table.resources[table.resource(name)]
                 asks.append((amount, columns.allocatable, columns.requested))
         return tuple(asks)
+
+
+class Before:
+    """How even nodes are without the pod: the same for all pods, and worked out anew where nodes changed."""
+
+    def __init__(self) -> None:
+        self._table: NodeTable | None = None
+        self._as_of: Hashable = None
+        self._position = -1
+        self._balances: Ints = np.zeros(0, np.int64)
+
+    def of(self, nodes: NodeColumns, names: tuple[str, ...], used: list[Usage]) -> Ints:
+        table = nodes._nodes
+        if not isinstance(nodes._at, slice):  # some rows only
+            return _balances(used, len(nodes))
+        as_of = (names, table.high, table.node_journal.position)
+        known = table is self._table and as_of == self._as_of
+        rows = table.journal.since(self._position) if known else None
+        if rows is None or len(rows) > FEW_ROWS:
+            self._balances, self._table, self._as_of = _balances(used, len(nodes)), table, as_of
+        elif rows:
+            some = np.array(rows, np.intp)
+            part = [Usage(u.used[some], u.has[some], u.divisor[some]) for u in used]
+            self._balances[some] = _balances(part, len(rows))
+        self._position = table.journal.position
+        return self._balances
 
 
 class BalanceColumns(PodColumns):
@@ -150,7 +178,7 @@ class BalanceColumns(PodColumns):
         before = _balance([min(1.0, float(u) / float(h)) for u, h in zip(used, has, strict=True) if h])
         asked = [column[:slots] + u for column, u in zip(self._columns, used, strict=True)]
         if len(asked) == 2 and all(0 < h < EXACT for h in has):
-            after = _balances_of_two(*asked, *has)
+            after = _balances_of_two(asked[0], asked[1], has[0], has[1])
         else:
             whole = [np.array([h]) for h in has]
             usage = [Usage(a, h, np.maximum(h, 1)) for a, h in zip(asked, whole, strict=True)]

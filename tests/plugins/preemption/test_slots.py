@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.cluster.cluster import Cluster
+from mooring.cluster.pods import Hold, Placed
 from mooring.model.objects import Pod
 from mooring.plugins.preemption.importance import NOT_STARTED, importance, started_us
 from mooring.plugins.preemption.slots import FEW, PodSlots
@@ -53,7 +54,15 @@ def shown(slots: PodSlots, cluster: Cluster) -> list[Any]:
     return said
 
 
+def there(cluster: Cluster, row: int) -> list[Placed]:
+    """The pods that hold a place on a row, the most important first; equals as they came."""
+    holding = [placed for placed in cluster.pods.on(row).values() if placed.hold is not Hold.PROMISED]
+    return sorted(holding, key=importance)
+
+
 def expected(slots: PodSlots, cluster: Cluster) -> list[Any]:
+    for row in range(cluster.nodes.high):
+        assert slots.placed(row) == there(cluster, row)
     return [
         (
             row,
@@ -63,7 +72,7 @@ def expected(slots: PodSlots, cluster: Cluster) -> list[Any]:
             placed.pod.labels.get("app"),
         )
         for row in range(cluster.nodes.high)
-        for placed in slots.placed(row)
+        for placed in there(cluster, row)
     ]
 
 

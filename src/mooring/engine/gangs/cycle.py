@@ -47,8 +47,10 @@ class Tried:
         self.held: dict[str, Held] = {}  # by uid
         self.unfit: dict[str, Unfit] = {}
         self.starts = False
+        self.fell_apart = False  # a member without which it must not start found no place
+        self.would_fit = 0  # members tried after that
         self.waits_for: list[str] = []  # what members that hold a place are told to wait for
-        self.nominations: dict[str, str] = {}  # of those that hold a place, to be given back with it
+        self.nominations: dict[str, str] = {}  # that do not count meanwhile, to be given back when it fails
 
 
 class GroupCycle:
@@ -57,6 +59,8 @@ class GroupCycle:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._hooks = {name: hooks[0] for name, p in engine.profiles.items() if (hooks := p.at("group"))}
+        # Without a word on how its pods are sorted, a plugin has to be asked about every pod.
+        self.asks_all = any(p.at("group") and not p.at("order_of") for p in engine.profiles.values())
 
     def run(self, queued: QueuedPod, now: float) -> list[Decision] | None:
         """One attempt at the group of a pod. None: the pod is tried alone."""
@@ -138,12 +142,31 @@ class GroupCycle:
         hook = _of(profile, "plan_group", tried.plugin)
         if hook is None:
             return None
+        self._lift_nominations(tried)
         room = GroupRoom(self._engine, tried.attempts)
         cycle = Cycle(profile.name, tried.now)
         answer = answers.call(hook.name, "plan_group", hook.method, cycle, tried.group, room)
-        if answer is None or isinstance(answer, Plan):
+        if answer is None:
+            self._restore_nominations(tried)
+            tried.nominations = {}
+            return None
+        if isinstance(answer, Plan):
             return answer
         return answers.status(hook.name, "plan_group", answer, REJECTIONS)
+
+    def _lift_nominations(self, tried: Tried) -> None:
+        """A plan is for all members at once: none has to leave room for another."""
+        nominator = self._engine.nominator
+        for uid in (attempt.queued.pod.metadata.uid for attempt in tried.attempts):
+            if node_name := nominator.node_of(uid):
+                tried.nominations[uid] = node_name
+                nominator.remove(uid)
+
+    def _restore_nominations(self, tried: Tried) -> None:
+        for attempt in tried.attempts:
+            pod = attempt.queued.pod
+            if node_name := tried.nominations.get(pod.metadata.uid):
+                self._engine.nominator.nominate(pod, node_name)
 
     def _try(self, tried: Tried, attempt: Attempt, seat: Seat, statement: Any) -> None:
         engine, uid = self._engine, attempt.queued.pod.metadata.uid
@@ -151,25 +174,30 @@ class GroupCycle:
         nominated = engine.nominator.node_of(uid)
 
         def step(attempt: Attempt) -> None:
-            tried.held[uid] = engine.cycle.hold(attempt, seat.find(attempt), statement)
+            if tried.fell_apart:  # whether it would fit is still worth telling
+                seat.take(attempt, statement)
+                tried.would_fit += 1
+            else:
+                tried.held[uid] = engine.cycle.hold(attempt, seat.find(attempt), statement)
 
         try:
             engine.cycle.take_step(attempt, step)
         except Unfit as unfit:
             tried.unfit[uid] = unfit
+            tried.fell_apart |= not tried.starts and uid in tried.group.strict
             if nominated:
                 engine.nominator.nominate(attempt.queued.pod, nominated)
             return
         if nominated:
             tried.nominations[uid] = nominated
-        if tried.plugin not in tried.held[uid].waits:
+        if uid in tried.held and tried.plugin not in tried.held[uid].waits:
             tried.starts = True
 
     def _patch(self, held: Held) -> dict[str, Any] | None:
         reserved = held.reserved
         if any(held.waits):
             return None  # known when it has waited
-        return merge_patches(reserved.profile, reserved.cycle, reserved.pod, reserved.node_name)
+        return merge_patches(reserved.patches, reserved.cycle, reserved.pod, reserved.node_name)
 
     # starting
 
@@ -201,8 +229,7 @@ class GroupCycle:
                 continue
             engine.cycle.unreserve(held.reserved)
             engine.scores.pop(pod.key, None)
-            if node_name := tried.nominations.get(pod.metadata.uid):
-                engine.nominator.nominate(pod, node_name)
+        self._restore_nominations(tried)
 
     def _give_up(self, tried: Tried, refusal: Status | None) -> list[Decision]:
         failures = [unfit.why for unfit in tried.unfit.values()]
@@ -219,7 +246,7 @@ class GroupCycle:
         if refusal is not None:
             message = f"{tried.group.title}: {refusal.message}" + (f"; {more}" if more else "")
         elif failures:
-            message = cannot_start(tried.group, len(tried.held), failures, more)
+            message = cannot_start(tried.group, len(tried.held) + tried.would_fit, failures, more)
         else:
             message = not_let_go(tried.group, [*tried.waits_for, more])
         why = self._blame(tried, failures, refusal)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
@@ -33,6 +32,7 @@ class Domains:
         self._cluster = cluster
         self._view = view
         self._states: list[DomainState] = []
+        self._last: dict[str, tuple[list[int], dict[int, int]]] = {}  # values and normalised ones, by scorer
         self._told: list[tuple[str, DomainState, list[Key]]] = []  # those that are told of rows
         self._following: list[tuple[str, FollowingState]] = []  # those that find out themselves
         self._key_of: list[Callable[[int], Key]] = []
@@ -57,7 +57,10 @@ class Domains:
                 keys: list[Key] = []
                 self._told.append((plugin.name, state, keys))
                 self._key_of.append(keys.__getitem__)
-        self.sync(range(self._cluster.nodes.high))
+        for name, following in self._following:
+            answers.call(name, "domain", following.sync)
+        for name, told, keys in self._told:
+            self._tell(name, told, keys, range(self._cluster.nodes.high))
 
     def lend(self, cycle: Cycle) -> None:
         """Lets the per-node forms of this cycle use the states instead of making their own."""
@@ -134,24 +137,29 @@ class Domains:
                 rated[index] += scores[key]  # type: ignore[operator]
         return rated
 
+    def _normalized(self, scorer: Scorer, values: list[int]) -> dict[int, int]:
+        """Depends on nothing but the values; often they are those of the last time."""
+        known = self._last.get(scorer.name)
+        if known is None or known[0] != values:
+            known = (values, dict(zip(values, scorer.normalized(values), strict=True)))
+            self._last[scorer.name] = known
+        return known[1]
+
     def _passing(
         self, name: str, state: DomainState, offset: int, raws: Sequence[Raws], among: Sequence[int]
     ) -> list[int]:
-        try:
-            return [index for index in among if state.status(raws[index][offset]) is None]
-        except Exception as error:
-            raise answers.raised(name, "filter", error) from error
+        passes = answers.call(name, "filter", state.passes, [raws[index][offset] for index in among])
+        return [index for index, passed in zip(among, passes, strict=True) if passed]
 
     def _scores(
         self, state: DomainState, keys: list[Key], sizes: list[int], scorer: Scorer, weight: int
     ) -> dict[Key, int]:
         """Weighted, normalised scores by key."""
-        counts: Counter[Key] = Counter()
+        counts: dict[Key, int] = {}
         for key, size in zip(keys, sizes, strict=True):
-            counts[key] += size
+            counts[key] = counts.get(key, 0) + size
         if not counts:
             return {}
         raw = answers.call(scorer.name, "score", state.raw_scores, list(counts), list(counts.values()))
-        values = sorted(set(raw))
-        normalized = dict(zip(values, scorer.normalized(values), strict=True))
+        normalized = self._normalized(scorer, sorted(set(raw)))
         return {key: weight * normalized[value] for key, value in zip(counts, raw, strict=True)}

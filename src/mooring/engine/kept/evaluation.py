@@ -13,10 +13,11 @@ from collections.abc import Collection, Hashable, Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.view import ClusterView
-from mooring.engine.kept.buckets import Buckets, Raws
+from mooring.engine.kept.buckets import Bases, Buckets, Raws
 from mooring.engine.kept.coding import distinct
 from mooring.engine.kept.domains import Domains
 from mooring.engine.kept.flat import Flat
@@ -59,6 +60,9 @@ class KeptEvaluation:
         self._changing = [p for p in forms.plugins().values() if type(p).version is not Plugin.version]
         self._versions: tuple[Hashable, ...] = ()
         self._domains_version: Hashable = None
+        self._last: dict[
+            int, tuple[list[Any], dict[Any, int]]
+        ] = {}  # raw scores and weighted normalised ones
         self.index: Buckets | Flat = Buckets(0, self._addition)
         self._matrix: Matrix | None = None  # to hold the arrays in, if they are held as such
         self.sorted = False  # whether to hold it in buckets
@@ -127,7 +131,8 @@ class KeptEvaluation:
         numbered = self.domains.numbered() if self.domains else []
         codes, groups, lent = static.codes, static.groups, True
         if raws or numbered:
-            columns = [static.codes[:high], *raws, *(numbers[:high] for numbers, _ in numbered)]
+            columns: list[NDArray[Any]] = [static.codes[:high], *raws]
+            columns += [numbers[:high] for numbers, _ in numbered]
             found, first = distinct(columns, high)
             groups = [
                 static.groups[static.codes[row]]
@@ -179,9 +184,15 @@ class KeptEvaluation:
         """Its place is gone."""
         self._position = -1
 
-    def moved(self, base: Any) -> None:
+    def moved(self, base: Bases) -> None:
+        """Its place is here now."""
         assert isinstance(self.index, Flat)
         self.index.put_at(base)
+
+    def flipped(self, row: int) -> None:
+        """A row is feasible that was not, or the other way round."""
+        assert isinstance(self.index, Flat)
+        self.index.flipped(row)
 
     # row by row
 
@@ -268,9 +279,14 @@ class KeptEvaluation:
             feasible = [index for index, total in enumerate(totals) if total is not None]
         for number, (scorer, weight) in enumerate(self._normalized):
             values = sorted({raws[index][number] for index in feasible})  # type: ignore[type-var]
-            normalized = dict(zip(values, scorer.normalized(values) if values else (), strict=True))  # type: ignore[arg-type]
+            if not values:
+                break
+            known = self._last.get(number)
+            if known is None or known[0] != values:  # normalising depends on nothing else
+                given = zip(values, scorer.normalized(values), strict=True)  # type: ignore[arg-type]
+                known = self._last[number] = (values, {value: weight * score for value, score in given})
             for index in feasible:
-                totals[index] += weight * normalized[raws[index][number]]  # type: ignore[operator]
+                totals[index] += known[1][raws[index][number]]  # type: ignore[operator]
         return totals
 
     def check(self) -> None:

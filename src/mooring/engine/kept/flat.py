@@ -12,9 +12,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from mooring.engine.kept.buckets import Addition, Raws
+from mooring.cluster.columns import Rows
+from mooring.engine.kept.buckets import Addition, Bases, Raws
 from mooring.engine.kept.coding import Codes
-from mooring.engine.kept.static import NOWHERE, Bases
+from mooring.engine.kept.static import NOWHERE
 
 NO_GROUP = -(1 << 29)  # the addition of a group that is not feasible; NOWHERE and this fit an int32
 
@@ -85,7 +86,7 @@ class Flat:
             self._sizes[self.code_at[row]] += 1 if self.base_at[row] >= 0 else -1
         self._table = None
 
-    def write(self, rows: Sequence[int], bases: Bases) -> None:
+    def write(self, rows: Rows, bases: Bases) -> None:
         """Many rows have other bases."""
         self.base[rows] = bases
         self._sizes = self._table = None
@@ -144,7 +145,7 @@ class Flat:
         best = totals[totals.argmax()]
         if best < 0:
             return -1, []
-        return int(best) + added, [memoryview((totals == best).nonzero()[0])]  # type: ignore[arg-type, list-item]
+        return int(best) + added, [memoryview((totals == best).nonzero()[0])]
 
     def totals(self) -> Iterator[tuple[int, int]]:
         """Every feasible row with its total."""

@@ -14,15 +14,16 @@ import numpy as np
 
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.view import ClusterView
+from mooring.engine.kept.buckets import Bases
 from mooring.engine.kept.forms import Forms
-from mooring.engine.kept.static import NOWHERE, Bases, StaticPart
+from mooring.engine.kept.static import NOWHERE, StaticPart
 from mooring.errors import PluginFailed
 from mooring.framework.forms import OverPods
 
 if TYPE_CHECKING:
     from mooring.engine.kept.evaluation import KeptEvaluation
 
-FIRST_SLOTS = 16
+FIRST_SLOTS = 1024  # memory that nobody has written to is not taken
 PADDING = 16  # a line of the cache
 FEWEST = 6  # members: fewer look at changed rows themselves
 MOST_ROWS = 16  # changed since the last time: when more are, each member looks itself
@@ -73,7 +74,7 @@ class Matrix:
             self._free.append(slot)
             return None
         self._members[slot] = member
-        if len(self._parts) > 2 * len(self) + FIRST_SLOTS:
+        if len(self._parts) > 2 * len(self) + MOST_ROWS:
             self._forget_parts()
         self._part_of[slot] = self._numbered(member.static)
         return slot
@@ -132,7 +133,7 @@ class Matrix:
         slots = len(self._members)
         floors = [part.base_at[row] if row < len(part.base) else NOWHERE for part in self._parts]
         if max(floors) < 0:
-            new: Any = np.full(slots, NOWHERE, np.int32)
+            new: Any = np.full(slots, NOWHERE, np.int64)
         else:
             node = self._view.view(row)
             ok, scores = self._over_pods.ask(node, slots)
@@ -142,13 +143,17 @@ class Matrix:
                 floor = np.array(floors, np.int64)[self._part_of[:slots]]
                 scores += floor
                 ok &= floor >= 0
-            new = np.where(ok, scores, NOWHERE)
+            # NOWHERE instead of the score where the node does not pass; quicker than `np.where`.
+            scores -= NOWHERE
+            scores *= ok
+            scores += NOWHERE
+            new = scores
         column = self._base[:slots, row]
         flipped = ((column.copy() < 0) != (new < 0)).nonzero()[0]
         column[:] = new
         for slot in flipped.tolist():
             if (member := self._members[slot]) is not None:
-                member.index.flipped(row)  # type: ignore[union-attr]
+                member.flipped(row)
 
     def _widen(self, slots: int) -> None:
         wider = self._room_for(slots)

@@ -10,8 +10,9 @@ from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import NodeColumns, Rows
 from mooring.cluster.nodes import Ints
 from mooring.cluster.view import ClusterView, NodeView
+from mooring.engine.kept.buckets import Bases
 from mooring.engine.kept.forms import Forms
-from mooring.engine.kept.static import NOWHERE, Bases, StaticPart
+from mooring.engine.kept.static import NOWHERE, StaticPart
 from mooring.framework import answers
 from mooring.framework.answers import FILTER_CODES
 from mooring.framework.cycle import Cycle

@@ -57,6 +57,11 @@ class KeptEvaluations:
     def __iter__(self) -> Iterator[KeptEvaluation]:
         return iter(list(self._kept.values()))
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory they take, as far as it was looked at."""
+        return self._total
+
     def worth(self, pod_class: PodClass, cycle: Cycle) -> bool:
         """Whether evaluations of the class can be kept."""
         return pod_class.keeps and pod_class.shared
@@ -95,8 +100,9 @@ class KeptEvaluations:
             matrix = self._matrix(kept) if self.tier is Tier.MATRIX else None
             kept.hold(self.tier is Tier.BUCKETS, matrix)
         elif len(self._busy) > FEW_CLASSES:
-            kept.hold(False, self._matrix(kept))
-        elif kept.used >= PAYS_AFTER or kept.sorted:
+            if kept.sorted:
+                kept.hold(False, self._matrix(kept))
+        elif kept.used >= PAYS_AFTER and not kept.sorted:
             kept.hold(True, self._matrix(kept))
 
     def _matrix(self, kept: KeptEvaluation) -> Matrix | None:

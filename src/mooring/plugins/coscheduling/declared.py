@@ -41,6 +41,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     groups: tuple[str, ...] = ()  # ids of the gangs it starts together with, itself among them; () = alone
     parts: tuple[Part, ...] = ()
     only_parts: bool = False  # whether a member has to belong to one of the parts
+    whole: bool = False  # its pods are evicted together or not at all
     topology_spec: str = ""  # JSON, as it is written
     created: str | None = None
     mistakes: tuple[str, ...] = ()
@@ -68,6 +69,7 @@ class Form(ABC):
     prefix   keeps gangs of the same id apart that are declared in different ways
     one_each whether each object of the first kind is one gang
     wait_s   how long members wait for each other when nobody says; 0: the plugin's default
+    modes    whether a strict gang does not start as soon as one of its members finds no place
     """
 
     name: ClassVar[str]
@@ -76,6 +78,7 @@ class Form(ABC):
     prefix: ClassVar[str]
     one_each: ClassVar[bool] = True
     wait_s: ClassVar[float] = 0.0
+    modes: ClassVar[bool] = False
 
     @abstractmethod
     def declared(self, pod: Pod) -> Declared | None:

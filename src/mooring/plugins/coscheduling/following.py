@@ -14,7 +14,10 @@ from mooring.plugins.coscheduling.gang import Member, State
 from mooring.plugins.coscheduling.group import GangGroup
 
 TIMED_OUT = "{} has had all its pods for {} and could not start"
-START, RECOVERY = "start", "recovery"
+LATE = "{}; it has had all its pods for {}"
+SCHEDULED = "PodScheduled"
+START, RECOVERY, REST = "start", "recovery", "rest"
+REST_S = 10.0  # places given back by its own members are no reason for a gang to try again at once
 
 
 class Following:
@@ -46,6 +49,7 @@ class Following:
 
     def forget(self, group: GangGroup) -> None:
         self._deadlines.clear((RECOVERY, group.key))
+        self._deadlines.clear((REST, group.key))
         self._leave(group)
 
     def starts(self, group: GangGroup) -> None:
@@ -69,17 +73,29 @@ class Following:
     def wake_at(self) -> float | None:
         return self._deadlines.next if self._deciding else None
 
-    def follow_up(self) -> None:
+    def rest(self, group: GangGroup) -> None:
+        """Members that are tried one by one, and gave up, are let alone for a while."""
+        group.rests_until = self._handle.now + REST_S
+        self._deadlines.set((REST, group.key), group.rests_until)
+
+    def follow_up(self) -> list[GangGroup]:
+        """Does what is due. Returns the groups that have rested."""
         self._deciding = True
+        rested = []
         for what, key in self._deadlines.due(self._handle.now):
             group = self._groups.get(key)
-            if group is not None and what == START:
+            if group is None:
+                continue
+            if what == START:
                 self._timed_out(group)
-            elif group is not None:
+            elif what == RECOVERY:
                 self._give_back(group)
+            else:
+                rested.append(group)
         untold, self._untold = self._untold, {}
         for member, message in untold.values():
             self._handle.report(member.pod, message)
+        return rested
 
     def _timed_out(self, group: GangGroup) -> None:
         """It goes on trying; people are told, on one of its pods."""
@@ -87,7 +103,9 @@ class Following:
             meter.count(GANGS_TIMED_OUT).value += 1
         first = next(group.members(State.PENDING), None)
         if first is not None:
-            self.tell(first, TIMED_OUT.format(group.title, format_duration(group.wait_s)))
+            since = format_duration(group.wait_s)
+            last = next((each.message for each in first.pod.status.conditions if each.type == SCHEDULED), "")
+            self.tell(first, LATE.format(last, since) if last else TIMED_OUT.format(group.title, since))
 
     def _give_back(self, group: GangGroup) -> None:
         message = recovery.message(group, format_duration(group.wait_s))

@@ -22,6 +22,8 @@ class State(Enum):
     WAITING = "waiting"  # holds a place, and is not bound yet
     BOUND = "bound"
 
+    __hash__ = object.__hash__  # there is one of each, and they are looked up for every pod
+
 
 COLLECTED = (State.PENDING, State.WAITING, State.BOUND)
 HOLDING = (State.WAITING,)
@@ -122,9 +124,12 @@ class Gang:
         terms = self.terms
         if terms is None:
             return 1
-        crowds = [self.crowds[state] for state in states]
-        missing = max(0, terms.least - sum(map(len, crowds)))
+        missing = terms.least
+        for state in states:
+            missing -= len(self.crowds[state].members)
+        missing = max(missing, 0)
         if not terms.parts:
             return missing
+        crowds = [self.crowds[state] for state in states]
         of_parts = (max(0, part.least - sum(c.parts[part.name] for c in crowds)) for part in terms.parts)
         return max(missing, sum(of_parts))

@@ -10,6 +10,7 @@ from mooring.plugins.coscheduling.following import Following
 from mooring.plugins.coscheduling.gang import Member, State
 from mooring.plugins.coscheduling.table import Gangs
 
+RESTS = "{}: one of its pods found no place, and all are tried again in a while"
 REPRESENTED = "representative pod {} of gangGroupID {} already exists"
 
 
@@ -49,8 +50,10 @@ class Gate:
                 group.representative = ""
             self._tell_mistake(member)
             return message
-        if member.state is not State.PENDING or not group.needed() or self._handle.judged_outside(member.pod):
+        if member.state is not State.PENDING or not group.needed():
             return ""
+        if self._handle.judged_outside(member.pod):
+            return RESTS.format(group.title) if self._handle.now < group.rests_until else ""
         if group.representative in ("", member.uid):
             group.representative = member.uid
             return ""

@@ -22,6 +22,7 @@ class GangGroup:
         self.key = key
         self.gang_keys = gang_keys  # as they are listed
         self._all = gangs
+        self._known_id: tuple[tuple[str, ...], str] | None = None  # of these gangs, once all are there
         self.satisfied = False  # a member was bound, or as many as it takes: it has started, and stays so
         self.started = False  # that, or its members have been bound for so long that it must have
         self.representative = ""  # uid of the member that stands in the queue for all
@@ -29,7 +30,15 @@ class GangGroup:
         self.held: dict[str, Member] = {}  # members the gate holds back
         self.ready_since: float | None = None
         self.recover_until: float | None = None  # when members that are bound alone give their places back
+        self.rests_until = 0.0  # after members that were tried one by one have given up
+        self.falls_apart = False  # while those that wait at permit are told to give up
         self.gives_back = False  # they were told to, and are not gone
+
+    def taken_up(self, uid: str) -> None:
+        """A member is out of the queue: it stands there for nobody, and nothing holds it back."""
+        self.held.pop(uid, None)
+        if self.representative == uid:
+            self.representative = ""
 
     def gangs(self) -> list[Gang]:
         """Those that are there, in the order they are listed."""
@@ -38,7 +47,12 @@ class GangGroup:
     @property
     def id(self) -> str:
         """The sorted ids of the gangs, as Koordinator writes them."""
-        return ",".join(sorted(self._id(key) for key in self.gang_keys))
+        known = self._known_id
+        if known is None or known[0] is not self.gang_keys:
+            known = self.gang_keys, ",".join(sorted(self._id(key) for key in self.gang_keys))
+            if len(self.gangs()) == len(self.gang_keys):
+                self._known_id = known
+        return known[1]
 
     def _id(self, key: str) -> str:
         gang = self._all.get(key)
@@ -67,6 +81,8 @@ class GangGroup:
     def problem(self) -> str:
         """Why its pods cannot be tried yet; "" when they can."""
         gangs = self.gangs()
+        if len(gangs) == len(self.gang_keys) and all(map(_is_complete, gangs)):
+            return ""
         for gang in gangs:
             if gang.terms is not None and gang.terms.mistakes:
                 return "; ".join(gang.terms.mistakes)
@@ -89,10 +105,13 @@ class GangGroup:
         return sum(map(self.needed_by, self.gangs()))
 
     def needed_by(self, gang: Gang) -> int:
-        if self.lets_alone(gang):
-            return 0
-        counts_bound = self.recover_until is not None or gang.policy is MatchPolicy.WAITING_AND_RUNNING
-        return gang.missing(HOLDING_OR_BOUND if counts_bound else HOLDING)
+        return 0 if self.lets_alone(gang) else gang.missing(self.counted(gang))
+
+    def counted(self, gang: Gang) -> tuple[State, ...]:
+        """The members of a gang that count when it is to start."""
+        recovers = self.recover_until is not None and gang.policy is MatchPolicy.ONCE_SATISFIED
+        counts_bound = recovers or gang.policy is MatchPolicy.WAITING_AND_RUNNING
+        return HOLDING_OR_BOUND if counts_bound else HOLDING
 
     def may_start(self) -> bool:
         """Whether every gang has enough members that hold places."""
@@ -102,3 +121,7 @@ class GangGroup:
     def all_bound(self) -> bool:
         gangs = self.gangs()
         return len(gangs) == len(self.gang_keys) and not any(gang.missing((State.BOUND,)) for gang in gangs)
+
+
+def _is_complete(gang: Gang) -> bool:
+    return gang.terms is not None and not gang.terms.mistakes and not gang.missing(COLLECTED)

@@ -9,7 +9,7 @@ from mooring.config.durations import format_duration
 from mooring.framework.cycle import Cycle
 from mooring.framework.endpoints import Asked, Endpoint
 from mooring.framework.events import UNSCHEDULABLE_POD, Action, Hint, Interest
-from mooring.framework.grouping import Group
+from mooring.framework.grouping import Group, GroupTrial, GroupWayOut
 from mooring.framework.handle import Handle
 from mooring.framework.plugin import nothing_to_do
 from mooring.framework.status import SKIP, Status, unresolvable, unschedulable, wait
@@ -22,6 +22,8 @@ from mooring.plugins.coscheduling.forms import KINDS, READS, is_member
 from mooring.plugins.coscheduling.gang import Gang, Member, State
 from mooring.plugins.coscheduling.gate import Gate
 from mooring.plugins.coscheduling.group import GangGroup
+from mooring.plugins.coscheduling.preemption import GangPreemption
+from mooring.plugins.coscheduling.preemption.seen import SeenGangs
 from mooring.plugins.coscheduling.starting import marks, unmarked, without_marks
 from mooring.plugins.coscheduling.table import FINISHED, Gangs, Groups
 from mooring.plugins.coscheduling.topology.points import NetworkPoints
@@ -36,7 +38,7 @@ CHANGES = Action.ADD | Action.DELETE | Action.UPDATE
 class Coscheduling(NetworkPoints):
     name = "Coscheduling"
     Args = CoschedulingArgs
-    reads = READS + NETWORK_READS
+    reads = READS + NETWORK_READS + GangPreemption.reads
 
     def __init__(self, args: CoschedulingArgs, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -46,11 +48,14 @@ class Coscheduling(NetworkPoints):
         self._keeper = Keeper(handle, listers)
         self._following = Following(handle, self.gangs.groups)
         self._gate = Gate(self.gangs, self._following, handle)
+        self._preemption = GangPreemption(handle, SeenGangs(self.gangs))
 
     # following the cluster
 
     def pod_seen(self, pod: Pod) -> None:
         member = self._members.get(pod.metadata.uid)
+        if member is None and not is_member(pod):
+            return
         if member is not None and pod.status.phase in FINISHED:
             self._keeper.pod_gone(member.gang, pod)
         held_a_place = member is not None and member.state is State.WAITING
@@ -76,11 +81,13 @@ class Coscheduling(NetworkPoints):
 
     def follow_up(self) -> None:
         """Looks at gangs whose time is up, and tells what is to be told."""
-        self._following.follow_up()
+        for group in self._following.follow_up():
+            self._wake(group)
         self._keeper.follow_up()
 
     def wake_at(self) -> float | None:
-        return self._following.wake_at
+        moments = (self._following.wake_at, self._keeper.wake_at)
+        return min((each for each in moments if each is not None), default=None)
 
     def _settle(self, groups: Groups) -> None:
         for group in groups:
@@ -104,26 +111,18 @@ class Coscheduling(NetworkPoints):
         elif not group.needed():
             self.handle.activate([member.pod for member in held])
         elif held:
+            outside = [member.pod for member in held if self.handle.judged_outside(member.pod)]
             first = max(held, key=lambda member: member.pod.priority)
-            self.handle.activate([first.pod])
+            self.handle.activate(outside or [first.pod])
 
     # queueing
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
-        if not is_member(pod):
-            return None
-        member = self._member(pod)
-        message = "" if member is None else self._gate.pass_(member)
-        return unresolvable(message) if message else None
-
-    def _member(self, pod: Pod) -> Member | None:
-        """The member a pod is, also when nobody has told of the pod yet."""
         member = self._members.get(pod.metadata.uid)
         if member is None:
-            for group in self.gangs.see(pod):
-                self._following.settle(group)
-            member = self._members.get(pod.metadata.uid)
-        return member
+            return None
+        message = self._gate.pass_(member)
+        return unresolvable(message) if message else None
 
     def order_of(self, pod: Pod) -> tuple[float, str] | None:
         """Since when a gang waits, and what it is called: what its pods are sorted by."""
@@ -160,9 +159,7 @@ class Coscheduling(NetworkPoints):
     # trying together
 
     def group(self, pod: Pod) -> Group | Status | None:
-        if not is_member(pod):
-            return None
-        member = self._member(pod)
+        member = self._members.get(pod.metadata.uid)
         if member is None or self.handle.judged_outside(pod):
             return None
         group = member.gang.group
@@ -172,20 +169,32 @@ class Coscheduling(NetworkPoints):
         if message := self._gate.check(member):
             group.held[member.uid] = member  # it is to be tried when that is over
             return unresolvable(message)
-        if group.lets_alone(member.gang) or not (needed := group.needed()):
+        alone = group.lets_alone(member.gang) or not group.needed()
+        if alone:
             self._wake(group)
-            return None
-        members = order.in_order(group.gangs())
-        pods = tuple(each.pod for each in members if not self.handle.judged_outside(each.pod))
-        group.representative = ""
-        for each in pods:
-            group.held.pop(each.metadata.uid, None)
-        return Group(group.key, group.title, pods, needed)
+            if not self.is_planned(group):
+                return None
+        members = order.in_order([member.gang] if alone else group.gangs())
+        members = [each for each in members if not self.handle.judged_outside(each.pod)]
+        for each in members:
+            each.gang.group.taken_up(each.uid)
+        return Group(
+            group.key,
+            group.title,
+            tuple(each.pod for each in members),
+            1 if alone else group.needed(),
+            frozenset(each.uid for each in members if each.gang.form.modes and each.gang.strict),
+        )
 
     def gangs_of(self, group: Group) -> list[Gang]:
         """The gangs whose members are tried, in the order of their group."""
         found = self.gangs.groups.get(group.key)
         return [] if found is None else found.gangs()
+
+    def post_filter_group(self, cycle: Cycle, group: Group, trial: GroupTrial) -> GroupWayOut | None:
+        if not self.args.enable_preemption:
+            return None
+        return self._preemption.way_out(group, trial, self.planned(group))
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Status | None:
         """A gang may have lost what it had when the pod entered the queue."""
@@ -203,6 +212,7 @@ class Coscheduling(NetworkPoints):
             return unschedulable(NOT_FOUND) if is_member(pod) else None
         gang, group = member.gang, member.gang.group
         gang.move(member, State.WAITING)
+        group.held.pop(member.uid, None)
         if gang.terms is None:
             return wait(0.0)
         if group.may_start():
@@ -235,9 +245,17 @@ class Coscheduling(NetworkPoints):
     def _fell_apart(self, member: Member) -> None:
         """A member of a strict gang has no place: those that wait for it give theirs back."""
         group = member.gang.group
-        if member.gang.strict and not group.lets_alone(member.gang):
-            for held in self._at_permit(group):
+        if group.falls_apart or not member.gang.strict or group.lets_alone(member.gang):
+            return
+        if not (waiting := self._at_permit(group)):
+            return
+        self._following.rest(group)
+        group.falls_apart = True  # each that is rejected comes here again, and is not the cause
+        try:
+            for held in waiting:
                 held.reject(self.name, REJECTED.format(group.id, member.pod.key))
+        finally:
+            group.falls_apart = False
 
     def _at_permit(self, group: GangGroup) -> list[Any]:
         waiting = self.handle.waiting_pods
@@ -265,7 +283,7 @@ class Coscheduling(NetworkPoints):
         if member is not None:
             member.gang.move(member, State.BOUND)
             self._bound(member)
-            self._settle((member.gang.group,))
+            self._settle(self.gangs.concerned(member.gang))
 
     def _bound(self, member: Member) -> None:
         group = member.gang.group

@@ -37,6 +37,7 @@ class Gangs:
         self.gangs: dict[str, Gang] = {}
         self.groups: dict[str, GangGroup] = {}
         self.members: dict[str, Member] = {}
+        self._naming: dict[str, dict[str, GangGroup]] = {}  # groups by the keys of gangs they name
         self._by_source: dict[tuple[str, str], dict[str, Gang]] = {}  # by form and key of the object
 
     # pods
@@ -62,7 +63,7 @@ class Gangs:
         if not member.gang.by_object:
             self._adopt(member.gang, declared.terms)
         self.classify(member, holds=member.state is State.WAITING)
-        return (*left, member.gang.group)
+        return (*left, *self.concerned(member.gang))
 
     def forget(self, pod: Pod) -> Groups:
         """The pod is gone, or belongs to no gang any more."""
@@ -70,6 +71,7 @@ class Gangs:
         if member is None:
             return ()
         gang, group = member.gang, member.gang.group
+        concerned = self.concerned(gang)
         gang.leave(member)
         group.held.pop(member.uid, None)
         if group.representative == member.uid:
@@ -78,7 +80,7 @@ class Gangs:
             self._drop(gang)
         elif not gang.by_object and gang.terms is not None and gang.terms.mistakes:
             self._adopt_any(gang)
-        return (group,)
+        return dict.fromkeys((*concerned, *self.concerned(gang)))
 
     def classify(self, member: Member, *, holds: bool) -> None:
         """Sorts a member by what its pod says. `holds`: it has taken a place that is not bound yet."""
@@ -92,6 +94,8 @@ class Gangs:
         else:
             state = State.ASIDE if self.mistake(member) or self._is_held_back(pod) else State.PENDING
         gang.move(member, state)
+        if state in (State.ASIDE, State.BOUND) and gang.group.representative == member.uid:
+            gang.group.representative = ""
 
     def mistake(self, member: Member) -> str:
         """What is wrong with the declaration of a pod; "" when nothing is."""
@@ -132,9 +136,9 @@ class Gangs:
             else:
                 continue
             for gang in list(known.values()):
-                changed[gang.group.key] = gang.group
+                changed.update({group.key: group for group in self.concerned(gang)})
                 self._refresh(gang)
-                changed[gang.group.key] = gang.group
+                changed.update({group.key: group for group in self.concerned(gang)})
                 if not gang.by_object and not gang.members:
                     self._drop(gang)
         return changed.values()
@@ -187,6 +191,10 @@ class Gangs:
 
     # groups
 
+    def concerned(self, gang: Gang) -> Groups:
+        """The groups a gang matters to: its own, and those that others are in who name it."""
+        return list(self._naming.get(gang.key, {}).values())
+
     def _link(self, gang: Gang) -> None:
         """Puts a gang into the group its terms name, and takes it out of the one it was in."""
         listed = gang.terms.groups if gang.terms is not None else ()
@@ -199,6 +207,8 @@ class Gangs:
         group = self.groups.get(key)
         if group is None:
             group = self.groups[key] = GangGroup(key, keys, self.gangs)
+            for each in keys:
+                self._naming.setdefault(each, {})[key] = group
         gang.group = group
         if before is not None:
             self._move_held(gang, before)
@@ -219,8 +229,13 @@ class Gangs:
         self._drop_group(gang.group)
 
     def _drop_group(self, group: GangGroup) -> None:
-        if not any(gang.group is group for gang in group.gangs()):
-            self.groups.pop(group.key, None)
+        if any(gang.group is group for gang in group.gangs()) or self.groups.pop(group.key, None) is None:
+            return
+        for each in group.gang_keys:
+            naming = self._naming[each]
+            del naming[group.key]
+            if not naming:
+                del self._naming[each]
 
 
 def _same(member: Member | None, pod: Pod) -> Declared | None:

@@ -17,6 +17,7 @@ from mooring.framework.normalize import minimum_maximum
 from mooring.framework.plugin import PluginArgs
 from mooring.framework.status import Status, unresolvable
 from mooring.model.objects import Node, Pod
+from mooring.plugins.topology.carried import NOTHING_AGAINST, Against, Carried, CarriedIndex
 from mooring.plugins.topology.interpod_state import Counted, InterPodState, Weighed
 from mooring.plugins.topology.members import Memberships
 from mooring.plugins.topology.terms import NO_TERMS, Term, Terms
@@ -25,12 +26,22 @@ REMEMBERED = 4096
 NAME_LABEL = "kubernetes.io/metadata.name"
 AFFINITY, ANTI_AFFINITY = "affinity", "anti-affinity"  # kinds of carried terms, besides weights
 
-Carried = tuple[Hashable, Term]  # what it is, or its weight; and the term
-
 
 class InterPodAffinityArgs(PluginArgs, frozen=True):
     hard_pod_affinity_weight: Annotated[int, msgspec.Meta(ge=0, le=100)] = 1
     ignore_preferred_terms_of_existing_pods: bool = False
+
+
+class Known(msgspec.Struct, eq=False):
+    """The terms of pods like this one, and what of their signature stays the same."""
+
+    pod: Pod
+    terms: Terms
+    keys: frozenset[str]
+    # Terms that mean their own pods: nobody may carry them yet, and from the first one placed somebody does.
+    # They count from the start, so that the first pod is of the same class as the others.
+    against_itself: tuple[Carried, ...] = ()
+    sign: Hashable = None
 
 
 class InterPodAffinity(DomainPlugin):
@@ -41,9 +52,10 @@ class InterPodAffinity(DomainPlugin):
 
     def __init__(self, args: InterPodAffinityArgs, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._known: dict[Hashable, tuple[Pod, Terms]] = {}
-        self._matching: dict[Hashable, tuple[Carried, ...]] = {}
+        self._known: dict[Hashable, Known] = {}
+        self._matching: dict[Hashable, Against] = {}
         self._matching_version: Hashable = None
+        self._index = CarriedIndex()
         self._namespaces = handle.lister("Namespace")
         self._namespaces_seen = -1
         self._asks_namespaces = False
@@ -53,17 +65,33 @@ class InterPodAffinity(DomainPlugin):
         if pod.spec.affinity is None and not self._carried:
             return None
         self._follow_namespaces()
-        terms, carried = self._terms(pod), self._carried_against(pod)
-        if not terms and not carried:
+        known, against = self._known_of(pod), self._against(pod)
+        if known is None and not against.carried:
             return None
-        keys = {term.key for term in terms.all()} | {term.key for _, term in carried}
+        if known is None:
+            own, others, keys = None, against.sign, against.keys
+        else:
+            if known.sign is None:
+                known.sign = self._own_sign(pod, known.terms)
+            others = against.sign
+            if known.against_itself:
+                mine = {(kind, term.ident) for kind, term in known.against_itself}
+                others = tuple([each for each in against.sign if each not in mine])
+            own, keys = known.sign, known.keys | against.keys
+        unique = self.handle.unique_label
+        return own, others, tuple([(key, unique(key)) for key in sorted(keys)])
+
+    def _own_sign(self, pod: Pod, terms: Terms) -> Hashable:
+        """What the pod asks for itself. Who it asks for is known before the pod's class is, which says whom
+        the pod is asked for by."""
+        self._near(terms)
+        for term in (*terms.anti_affinity, *(weighted.term for weighted in terms.preferred)):
+            self._pods(term)
         return (
             tuple(term.ident for term in terms.affinity),
             tuple(term.ident for term in terms.anti_affinity),
             tuple((weighted.weight, weighted.term.ident) for weighted in terms.preferred),
-            tuple((kind, term.ident) for kind, term in carried),
             all(term.matches_pod(pod) for term in terms.affinity),
-            tuple(sorted((key, self.handle.unique_label(key)) for key in keys)),
         )
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Status | None:
@@ -71,7 +99,13 @@ class InterPodAffinity(DomainPlugin):
         return unresolvable(f"parsing pod: {wrong}") if wrong else None
 
     def domain(self, cycle: Cycle, pod: Pod) -> InterPodState:
-        terms, carried = self._terms(pod), self._carried_against(pod)
+        known, carried = self._known_of(pod), self._carried_against(pod)
+        terms = NO_TERMS if known is None else known.terms
+        if known is not None and known.against_itself:
+            mine = known.against_itself
+            carried = (*mine, *(each for each in carried if each not in mine))
+            for each in mine:
+                self._carried.setdefault(each, RowCounts())
         return InterPodState(
             self.handle.unique_label,
             self.handle.cluster.shared(Memberships),
@@ -98,7 +132,9 @@ class InterPodAffinity(DomainPlugin):
             return []
         key = ("pods of every term", frozenset(term.ident for term in wanted))
         counts = self.handle.counts.selector(
-            key, lambda namespace, labels: all(term.matches(namespace, labels) for term in wanted)
+            key,
+            lambda namespace, labels: all(term.matches(namespace, labels) for term in wanted),
+            next((term.needs for term in wanted if term.needs), None),
         )
         return [(term.key, counts.all) for term in wanted]
 
@@ -116,40 +152,48 @@ class InterPodAffinity(DomainPlugin):
 
     def _pods(self, term: Term) -> RowCounts:
         """Pods a term means, per row."""
-        return self.handle.counts.selector(("pods of a term", term.ident), term.matches).all
+        key = ("pods of a term", term.ident)
+        return self.handle.counts.selector(key, term.matches, term.needs).all
 
     # terms
 
     def _terms(self, pod: Pod) -> Terms:
+        known = self._known_of(pod)
+        return NO_TERMS if known is None else known.terms
+
+    def _known_of(self, pod: Pod) -> Known | None:
+        """The terms of a pod; None when it has none."""
         affinity = pod.spec.affinity
         if affinity is None or not (affinity.pod_affinity or affinity.pod_anti_affinity):
-            return NO_TERMS
-        key = (id(pod.spec.affinity), pod.namespace, tuple(pod.labels.items()))
+            return None
+        key = (id(affinity), pod.namespace, tuple(pod.labels.items()))
         known = self._known.get(key)
-        if known is None or known[0].spec.affinity is not pod.spec.affinity:
+        if known is None or known.pod.spec.affinity is not affinity:
             if len(self._known) > REMEMBERED:
                 self._known.clear()
-            known = self._known[key] = (pod, Terms.of(pod, self._namespace_labels))
-            self._asks_namespaces |= any(term.asks_namespaces for term in known[1].all())
-        return known[1]
+            terms = Terms.of(pod, self._namespace_labels)
+            mine = tuple(
+                (kind, term)
+                for kind, term in _carried_by(terms)
+                if self._makes_a_difference(kind) and term.matches_pod(pod)
+            )
+            known = self._known[key] = Known(pod, terms, frozenset(term.key for term in terms.all()), mine)
+            self._asks_namespaces |= any(term.asks_namespaces for term in terms.all())
+        return known if known.terms else None
 
     def _carries(self, pod: Pod) -> tuple[Carried, ...]:
         """The terms a placed pod holds against those that come after it."""
         if pod.spec.affinity is None:
             return ()
-        terms = self._terms(pod)
-        if not terms:
-            return ()
-        return (
-            *((AFFINITY, term) for term in terms.affinity),
-            *((ANTI_AFFINITY, term) for term in terms.anti_affinity),
-            *((weighted.weight, weighted.term) for weighted in terms.preferred),
-        )
+        return _carried_by(self._terms(pod))
 
     def _carried_against(self, pod: Pod) -> tuple[Carried, ...]:
+        return self._against(pod).carried
+
+    def _against(self, pod: Pod) -> Against:
         """Terms of placed pods that mean this pod, of the kinds that make a difference."""
         if not self._carried:
-            return ()
+            return NOTHING_AGAINST
         version = (self.handle.counts.version, self._namespaces_seen)
         if version != self._matching_version or len(self._matching) > REMEMBERED:
             self._matching_version = version
@@ -157,12 +201,15 @@ class InterPodAffinity(DomainPlugin):
         key = (pod.namespace, tuple(pod.labels.items()))
         known = self._matching.get(key)
         if known is None:
+            self._index.follow(self._carried, self.handle.counts.recounts)
             found = [
                 (kind, term)
-                for (kind, term), counts in self._carried.items()
-                if counts.total and self._makes_a_difference(kind) and term.matches_pod(pod)
+                for kind, term in self._index.asking(pod.labels)
+                if self._carried[kind, term].total
+                and self._makes_a_difference(kind)
+                and term.matches_pod(pod)
             ]
-            known = self._matching[key] = tuple(found)
+            known = self._matching[key] = Against.of(tuple(found))
         return known
 
     def _makes_a_difference(self, kind: Hashable) -> bool:
@@ -227,6 +274,14 @@ class InterPodAffinity(DomainPlugin):
             helps = any(key in now and before.get(key) != now[key] for key in near)
             helps = helps or any(before.get(key) != now.get(key) for key in apart)
         return Hint.QUEUE if helps else Hint.SKIP
+
+
+def _carried_by(terms: Terms) -> tuple[Carried, ...]:
+    return (
+        *((AFFINITY, term) for term in terms.affinity),
+        *((ANTI_AFFINITY, term) for term in terms.anti_affinity),
+        *((weighted.weight, weighted.term) for weighted in terms.preferred),
+    )
 
 
 def _all_match(terms: tuple[Term, ...], pod: Pod) -> bool:

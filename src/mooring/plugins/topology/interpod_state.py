@@ -11,7 +11,7 @@ from mooring.cluster.counts import RowCounts
 from mooring.framework.domain import FollowingState, Key
 from mooring.framework.status import Status, unresolvable, unschedulable
 from mooring.plugins.topology.members import Memberships
-from mooring.plugins.topology.sums import MISSING, DomainSums, Token, combined
+from mooring.plugins.topology.sums import MISSING, DomainSums, SumOf, Token, combined, together
 from mooring.plugins.topology.terms import Term
 
 NO_AFFINITY = unresolvable("node(s) didn't match pod affinity rules")
@@ -46,7 +46,7 @@ class InterPodState(FollowingState):
         self._starts_its_own = starts_its_own
         self._unique = unique
         self._memberships = memberships
-        self.version = 0
+        self._syncs = 0  # that changed something
         self._weights = [weight for weight, _, _ in weighed]
         held = ((term.key, counts) for term, counts in kept_away)
         counted = (*near, *apart, *held, *((key, counts) for _, key, counts in weighed))
@@ -86,10 +86,14 @@ class InterPodState(FollowingState):
         changed: Collection[int] = ()
         for sums in self._sums:
             if moved := sums.sync():
-                changed = {*changed, *moved} if changed else moved
+                changed = together(changed, moved)
         if changed:
-            self.version += 1
+            self._syncs += 1
         return changed
+
+    @property
+    def version(self) -> int:
+        return self._syncs
 
     def key(self, row: int) -> Key:
         return tuple([sums.token(row) for sums in self._first])
@@ -107,12 +111,33 @@ class InterPodState(FollowingState):
             return EXISTING_ANTI_AFFINITY
         return None
 
+    def passes(self, keys: Sequence[Key]) -> list[bool]:
+        away = [
+            (self._place[index], self._sums[index].by_token())
+            for index in (*self._apart, *self._kept_away)
+            if self._sums[index].total
+        ]
+        return [self._lets_in(key, away) for key in keys]  # type: ignore[arg-type]
+
+    def _lets_in(self, tokens: Sequence[Token], away: Sequence[tuple[int, SumOf]]) -> bool:
+        """`status` with what is the same for all keys worked out."""
+        for place, sum_of in away:
+            token = tokens[place]
+            if token is not MISSING and sum_of(token, 0):
+                return False
+        return not self._near or self._is_near(tokens)
+
     def rows_that_matter(self) -> set[int]:
         filtering = self._sums[: self._kept_away.stop]
         return {row for sums in filtering for row in sums.rows_with_some()}
 
     def raw_scores(self, keys: Sequence[Key], sizes: Sequence[int]) -> list[int]:
-        return [self._raw(key) for key in keys]  # type: ignore[arg-type]
+        weighed = [
+            (self._place[index], weight, self._sums[index].by_token())
+            for index, weight in zip(self._weighed, self._weights, strict=True)
+            if self._sums[index].total
+        ]
+        return [_raw(key, weighed) for key in keys]  # type: ignore[arg-type]
 
     def clone(self) -> Self:
         """As with kube-scheduler, what is tried on a copy makes no difference to a pod that no node would
@@ -138,6 +163,11 @@ class InterPodState(FollowingState):
         token = tokens[self._place[index]]
         return 0 if token is MISSING else self._sums[index].of(token)
 
-    def _raw(self, tokens: Sequence[Token]) -> int:
-        pairs = zip(self._weighed, self._weights, strict=True)
-        return sum([weight * self._count(index, tokens) for index, weight in pairs])
+
+def _raw(tokens: Sequence[Token], weighed: Sequence[tuple[int, int, SumOf]]) -> int:
+    score = 0
+    for place, weight, sum_of in weighed:
+        token = tokens[place]
+        if token is not MISSING:
+            score += weight * sum_of(token, 0)
+    return score

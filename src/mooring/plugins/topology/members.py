@@ -26,7 +26,7 @@ TakesPart = Callable[[StaticColumns], Bools]
 
 
 class Members:
-    """The domain of each row, ABSENT where it lacks the key; domains are numbered as the label's values are."""
+    """The domain of each row, ABSENT where it lacks the key. Domains are numbered as the label's values."""
 
     def __init__(self, nodes: NodeTable, pods: PodTable, key: str, takes_part: TakesPart | None) -> None:
         self._nodes = nodes
@@ -39,9 +39,9 @@ class Members:
 
     def _put(self, capacity: int) -> None:
         self.domain = np.full(capacity, ABSENT, np.int32)
-        self.counts: Any = np.zeros(capacity, np.uint8)
+        self.counts = np.zeros(capacity, np.uint8)
         self.domain_at = memoryview(self.domain)  # type: ignore[arg-type]
-        self.counts_at = memoryview(self.counts)
+        self.counts_at = memoryview(self.counts)  # type: ignore[arg-type]
         self._nodes_in: dict[int, int] = {}  # that take part, by domain
 
     @property

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Literal
 
+import msgspec
+
 from mooring.cluster.counts import RowCounts
 from mooring.errors import ArgsError, FieldMistake
 from mooring.framework.cycle import Cycle
@@ -25,6 +27,7 @@ from mooring.plugins.topology.constraints import (
     mistake_in,
     own_constraints,
 )
+from mooring.plugins.topology.matching import Matcher
 from mooring.plugins.topology.members import Memberships
 from mooring.plugins.topology.spread_state import IGNORED, SpreadState
 
@@ -68,6 +71,14 @@ def _wrong_with(one: TopologySpreadConstraint) -> Iterator[tuple[str, str]]:
         yield "labelSelector", "constraint must not define a selector"
 
 
+class Known(msgspec.Struct, eq=False):
+    """The constraints of pods like this one, and what of their signature stays the same."""
+
+    pod: Pod
+    constraints: tuple[Constraint, ...]
+    sign: Hashable = None
+
+
 class PodTopologySpread(DomainPlugin):
     name = "PodTopologySpread"
     Args = PodTopologySpreadArgs
@@ -78,14 +89,24 @@ class PodTopologySpread(DomainPlugin):
         self._comparisons = handle.gates.enabled("TaintTolerationComparisonOperators")
         self._system = args.defaulting_type == "System"
         self._defaults = SYSTEM_DEFAULTS if self._system else args.default_constraints
-        self._known: dict[Hashable, tuple[Pod, tuple[Constraint, ...]]] = {}
+        self._known: dict[Hashable, Known] = {}
         self._listers = [handle.lister(kind) for kind in LISTED]
         self._version = -1
 
     def sign(self, pod: Pod) -> Hashable:
-        constraints = self._constraints(pod)
-        if not constraints:
+        known = self._known_of(pod)
+        if known is None or not known.constraints:
             return None
+        if known.sign is None:
+            known.sign = self._own_sign(pod, known.constraints)
+        unique = self.handle.unique_label
+        return known.sign, tuple([unique(c.key) for c in known.constraints])
+
+    def _own_sign(self, pod: Pod, constraints: tuple[Constraint, ...]) -> Hashable:
+        """What does not change as long as the constraints are the same."""
+        for constraint in constraints:  # known before the pod's class is: it says which selectors match
+            if not mistake_in((constraint,), pod):
+                self._counts(constraint, pod.namespace)
         spec = pod.spec
         affinity = spec.affinity.node_affinity if spec.affinity else None
         honors_affinity = any(c.honors_affinity for c in constraints)
@@ -93,7 +114,6 @@ class PodTopologySpread(DomainPlugin):
             pod.namespace,
             tuple(c.sign() for c in constraints),
             tuple(c.selects(pod.labels) for c in constraints if c.hard),
-            tuple(self.handle.unique_label(c.key) for c in constraints),
             (canonical(affinity), canonical(spec.node_selector)) if honors_affinity else None,
             canonical(spec.tolerations) if any(c.honors_taints for c in constraints) else None,
             bool(spec.topology_spread_constraints),
@@ -127,11 +147,16 @@ class PodTopologySpread(DomainPlugin):
         return [0 if value == IGNORED else MAX_SCORE * (high + low - value) // high for value in values]
 
     def _constraints(self, pod: Pod) -> tuple[Constraint, ...]:
-        """A pod's own constraints or the defaults, remembered until a Service or a workload changes."""
+        """A pod's own constraints or the defaults."""
+        known = self._known_of(pod)
+        return () if known is None else known.constraints
+
+    def _known_of(self, pod: Pod) -> Known | None:
+        """Remembered until a Service or a workload changes; None when there cannot be any constraints."""
         if not pod.spec.topology_spread_constraints:
             meta = pod.metadata
             if not self._defaults or not (meta.labels or meta.owner_references):
-                return ()  # nothing can select a pod without labels
+                return None  # nothing can select a pod without labels
         services, replica_sets, controllers, stateful_sets = self._listers
         version = services.version + replica_sets.version + controllers.version + stateful_sets.version
         if version != self._version or len(self._known) > REMEMBERED:
@@ -141,9 +166,9 @@ class PodTopologySpread(DomainPlugin):
         owners = [(o.kind, o.name) for o in meta.owner_references if o.controller]
         key = (id(pod.spec), meta.namespace, *owners, *meta.labels.items())
         known = self._known.get(key)
-        if known is None or known[0].spec is not pod.spec:
-            known = self._known[key] = (pod, self._worked_out(pod))
-        return known[1]
+        if known is None or known.pod.spec is not pod.spec:
+            known = self._known[key] = Known(pod, self._worked_out(pod))
+        return known
 
     def _worked_out(self, pod: Pod) -> tuple[Constraint, ...]:
         if pod.spec.topology_spread_constraints:
@@ -154,8 +179,9 @@ class PodTopologySpread(DomainPlugin):
         if not constraint.counts_pods:
             return RowCounts()
         key = ("spread", namespace, canonical(constraint.selector))
+        matches = Matcher(constraint.selector)
         counts = self.handle.counts.selector(
-            key, lambda other, labels: other == namespace and constraint.selects(labels)
+            key, lambda other, labels: other == namespace and matches(labels), matches.needs
         )
         return counts.staying
 

@@ -15,7 +15,7 @@ from mooring.plugins.topology.constraints import HOSTNAME, Constraint
 from mooring.plugins.topology.eligible import members_of
 from mooring.plugins.topology.go_math import half_away, log
 from mooring.plugins.topology.members import Memberships
-from mooring.plugins.topology.sums import MISSING, DomainSums, Token, combined
+from mooring.plugins.topology.sums import MISSING, DomainSums, SumOf, Token, combined, together
 
 SKEWED = unschedulable("node(s) didn't match pod topology spread constraints")
 NO_LABEL = unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")
@@ -41,7 +41,7 @@ class SpreadState(FollowingState):
         self._hard = [c for c in constraints if c.hard]
         self._soft = [c for c in constraints if not c.hard]
         self.filters, self.scores = bool(self._hard), bool(self._soft)
-        self.version = 0
+        self._syncs = 0  # that changed something
         self._needs_all_keys = needs_all_keys
         self._unique = unique
         self._adds = [int(c.selects(pod.labels)) for c in self._hard]
@@ -65,10 +65,14 @@ class SpreadState(FollowingState):
         changed: Collection[int] = ()
         for sums in (*self._hard_sums, *self._soft_sums):
             if moved := sums.sync():
-                changed = {*changed, *moved} if changed else moved
+                changed = together(changed, moved)
         if changed:
-            self.version += 1
+            self._syncs += 1
         return changed
+
+    @property
+    def version(self) -> int:
+        return self._syncs
 
     def key(self, row: int) -> Key:
         hard = tuple([sums.token(row) for sums in self._hard_sums])
@@ -91,6 +95,27 @@ class SpreadState(FollowingState):
             if sums.of(token) + adds - least > constraint.max_skew:
                 return SKEWED
         return None
+
+    def passes(self, keys: Sequence[Key]) -> list[bool]:
+        rules = []
+        for place, (constraint, sums, adds) in enumerate(
+            zip(self._hard, self._hard_sums, self._adds, strict=True)
+        ):
+            if domains := sums.domains:
+                least = 0 if domains < constraint.min_domains else sums.smallest
+                rules.append((place, constraint.max_skew + least - adds, sums.by_token()))
+        return [self._keeps(key[0], rules) for key in keys]  # type: ignore[index]
+
+    def _keeps(self, tokens: tuple[Token, ...], rules: list[tuple[int, int, SumOf]]) -> bool:
+        """`status` with what is the same for all keys worked out."""
+        if MISSING in tokens:
+            return False
+        for place, most, sum_of in rules:
+            if sum_of(tokens[place], 0) > most:  # type: ignore[arg-type]
+                break
+        else:
+            return True
+        return False
 
     def rows_that_matter(self) -> set[int]:
         return {row for sums in self._hard_sums for row in sums.rows_with_some()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,13 @@ MISSING = None  # the token of a node that lacks the key
 Token = int | None
 Numbered = tuple[NDArray[Any], Sequence[Token]]  # a number for each row, and the token of each number
 TABLE_FOR_EACH = 8  # entries for each row: beyond, tokens are numbered row by row
+
+
+SumOf = Callable[[int, int], int]  # of a token; the second is for those that are not there
+
+
+def _token_itself(token: int, absent: int) -> int:
+    return token
 
 
 class DomainSums:
@@ -120,6 +127,10 @@ class DomainSums:
         """Rows that add to a sum."""
         return self._rows.keys()
 
+    def by_token(self) -> SumOf:
+        """`of`, as something that is quick to call."""
+        return _token_itself if self.unique else self._sums.get
+
     def of(self, token: int) -> int:
         """The sum of a token's domain."""
         return token if self.unique else self._sums.get(token, 0)
@@ -139,6 +150,13 @@ class DomainSums:
         copy._rows, copy._sums = dict(self._rows), dict(self._sums)
         copy._domains_with = dict(self._domains_with)
         return copy
+
+
+def together(some: Collection[int], more: Collection[int]) -> Collection[int]:
+    """Rows of both; a range is all there are."""
+    if not some or isinstance(more, range):
+        return more
+    return some if isinstance(some, range) else {*some, *more}
 
 
 def combined(all_sums: Sequence[DomainSums], rows: int) -> tuple[NDArray[Any], list[tuple[Token, ...]]]:

@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from mooring.model.objects import LabelSelector, LabelSelectorRequirement, Pod, PodAffinity, PodAffinityTerm
-from mooring.model.selectors import SelectorError, canonical, label_requirements, matches_labels
+from mooring.model.selectors import SelectorError, canonical, matches_labels
+from mooring.plugins.topology.matching import Matcher
+
+NOBODY = Matcher(None)
 
 NamespaceLabels = Callable[[str], Mapping[str, str]]
 
@@ -17,6 +20,7 @@ class Term:
 
     __slots__ = (
         "_hash",
+        "_matcher",
         "_namespace_labels",
         "_namespace_selector",
         "_namespaces",
@@ -24,6 +28,7 @@ class Term:
         "ident",
         "key",
         "mistake",
+        "needs",
     )
 
     def __init__(self, term: PodAffinityTerm, owner: Pod, namespace_labels: NamespaceLabels) -> None:
@@ -40,7 +45,14 @@ class Term:
             canonical(self._selector),
         )
         self._hash = hash(self.ident)
-        self.mistake = self._mistake()
+        self.mistake = ""  # in its selectors; such a term means nobody
+        self._matcher = NOBODY
+        try:
+            self._matcher = Matcher(self._selector)
+            Matcher(self._namespace_selector)
+        except SelectorError as error:
+            self.mistake = str(error)
+        self.needs = self._matcher.needs  # a label that all it means have
 
     def __hash__(self) -> int:
         return self._hash
@@ -59,16 +71,7 @@ class Term:
         inside = namespace in self._namespaces
         if not inside and self._namespace_selector is not None:
             inside = matches_labels(self._namespace_selector, self._namespace_labels(namespace))
-        return inside and matches_labels(self._selector, labels)
-
-    def _mistake(self) -> str:
-        """What is wrong with its selectors, if anything is; such a term means nobody."""
-        try:
-            label_requirements(self._selector)
-            label_requirements(self._namespace_selector)
-        except SelectorError as error:
-            return str(error)
-        return ""
+        return inside and self._matcher(labels)
 
     def matches_pod(self, pod: Pod) -> bool:
         return self.matches(pod.namespace, pod.labels)

@@ -88,6 +88,39 @@ def test_many_changes_are_one_write(stage: Stage) -> None:
     assert (write.body["status"]["phase"], write.body["status"]["running"]) == ("Running", 50)
 
 
+def test_a_gang_that_changes_all_the_time_is_written_about_once_a_second(stage: Stage) -> None:
+    gang = Gang()
+    gang.object()
+    writes, looks = 0, 0
+    for number in range(100):
+        gang.has(f"p{number}", node="n1", phase="Running")
+        for write in stage.changed(gang):
+            show(gang, write)
+            writes += 1
+        stage.handle.moment += 0.1
+        looks += stage.podgroups.wake_at is not None
+    assert 10 <= writes <= 16
+    assert looks > 0
+    stage.handle.moment = stage.podgroups.wake_at or stage.handle.moment
+    for write in stage.rest():
+        show(gang, write)
+    assert gang.pod_group is not None
+    assert gang.pod_group.data["status"]["running"] == 100
+
+
+def test_it_wakes_when_something_is_left_to_do_and_only_then(stage: Stage) -> None:
+    gang = Gang()
+    gang.object()
+    gang.has("a")
+    stage.podgroups.changed(gang)
+    assert stage.podgroups.wake_at is None  # who does not decide is not woken over and over
+    (write,) = stage.rest()
+    assert stage.podgroups.wake_at is not None
+    show(gang, write)
+    assert stage.changed(gang) == []
+    assert stage.podgroups.wake_at is None
+
+
 def test_gangs_of_other_schedulers_are_left_alone(stage: Stage) -> None:
     gang = Gang(declared_by_pods=True)
     other = member("a")
@@ -253,6 +286,8 @@ def test_a_gang_of_annotations_gets_a_podgroup(stage: Stage) -> None:
     (write,) = stage.changed(gang)
     assert (write.verb, write.kind, write.key) == ("create", SIGS, "default/train")
     assert write.body == {
+        "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
+        "kind": "PodGroup",
         "metadata": {
             "name": "train",
             "namespace": "default",

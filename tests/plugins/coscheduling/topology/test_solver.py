@@ -135,6 +135,16 @@ def test_pods_it_is_drawn_to_come_before_tightness() -> None:
     assert elsewhere == {"node-6": 3}  # only as far as it fits at the lowest layer
 
 
+def test_pods_it_is_drawn_to_come_first_inside_the_domain_too() -> None:
+    found = solved(tree(), Request(3, ONE_EACH, rules(must(SPINE)), existing={"node-7": 1}))
+    assert list(found) == ["node-7", "node-2", "node-1"]
+
+
+def test_names_decide_whatever_domains_are_around() -> None:
+    network = tree({"s1": {"b1": ("z",)}, "s2": {"b2": ("a",)}})
+    assert solved(network, Request(1, {"a": 1, "z": 1}, rules())) == {"a": 1}
+
+
 def test_bound_members_hold_the_gang_in_their_domain() -> None:
     wish = rules(must(SPINE))
     found = solved(tree(), Request(2, ONE_EACH, wish, bound={"node-5": 1}))
@@ -165,6 +175,12 @@ def test_one_of_two_gaps_can_be_closed_alone() -> None:
     offers = {"n1": 4, "n2": 4}
     assert solved(network, Request(2, offers, wish, bound=bound)) == {"n2": 2}
     assert solved(network, Request(3, offers, wish, bound=bound)) == {"n1": 1, "n2": 2}
+
+
+def test_a_gap_is_left_when_closing_it_would_leave_a_rest() -> None:
+    network = tree({"s1": {"b1": ("n1", "n2", "n3")}})
+    request = Request(6, {"n1": 1, "n2": 2, "n3": 4}, rules(prefer(NODE, 4)), bound={"n1": 3, "n2": 2})
+    assert solved(network, request) == {"n2": 2, "n3": 4}
 
 
 def test_between_equals_fewer_domains_below_are_better() -> None:

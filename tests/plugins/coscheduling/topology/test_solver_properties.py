@@ -96,7 +96,7 @@ def everything(world: World, total: int, must_depth: int) -> Iterator[dict[str, 
                 yield shares
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(worlds() | worlds(bound=True) | worlds(bound=True, multiples=False))
 def test_a_plan_is_allowed_and_there_is_one_whenever_there_can_be(world: World) -> None:
     request = world.request

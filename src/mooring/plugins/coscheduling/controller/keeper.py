@@ -59,6 +59,10 @@ class Keeper:
         self._podgroups = PodGroups(handle)
         self.follow_up = self._podgroups.follow_up
 
+    @property
+    def wake_at(self) -> float | None:
+        return self._podgroups.wake_at
+
     def settle(self, group: GangGroup) -> None:
         """Something about the gangs of a group may be different."""
         for gang in group.gangs():

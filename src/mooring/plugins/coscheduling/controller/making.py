@@ -13,8 +13,10 @@ from typing import Any
 
 from mooring.model.objects import Object, OwnerReference, Pod
 from mooring.plugins.coscheduling import keys
+from mooring.plugins.coscheduling.controller.gang import SIGS
 from mooring.plugins.coscheduling.declared import Terms
 
+API_VERSION = SIGS.rpartition("/")[0]
 MANAGED_BY, MOORING = "app.kubernetes.io/managed-by", "mooring"
 MADE_FOR = "mooring.io/scheduler-name"  # whose pods it stands for; another profile does not remove it
 
@@ -35,7 +37,7 @@ def can_be_named(gang_id: str) -> bool:
 
 
 def pod_group_of(profile: str, gang_id: str, terms: Terms, pods: Sequence[Pod]) -> dict[str, Any]:
-    """The object to be made, but for what its kind is."""
+    """The object to be made."""
     namespace, _, name = gang_id.partition("/")
     metadata: dict[str, Any] = {
         "name": name,
@@ -48,7 +50,7 @@ def pod_group_of(profile: str, gang_id: str, terms: Terms, pods: Sequence[Pod]) 
     spec: dict[str, Any] = {"minMember": terms.least}
     if terms.wait_s >= 1:
         spec["scheduleTimeoutSeconds"] = int(terms.wait_s)
-    return {"metadata": metadata, "spec": spec}
+    return {"apiVersion": API_VERSION, "kind": "PodGroup", "metadata": metadata, "spec": spec}
 
 
 def _annotations(terms: Terms) -> dict[str, str]:

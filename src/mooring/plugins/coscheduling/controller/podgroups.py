@@ -26,6 +26,7 @@ from mooring.plugins.coscheduling.controller.gang import (
     key_of,
 )
 from mooring.plugins.coscheduling.controller.making import can_be_named, is_made_for, pod_group_of
+from mooring.plugins.coscheduling.controller.pace import Pace
 from mooring.plugins.coscheduling.controller.tally import Tally
 from mooring.plugins.coscheduling.reading import moment
 
@@ -49,6 +50,8 @@ class PodGroups:
         self._changed: dict[Key, GangView] = {}
         self._sent: dict[Key, Sent] = {}
         self._checked_at = 0.0
+        self._pace = Pace[Key]()
+        self._postponed: float | None = None  # until when the first of what is left waits
         self._own: set[Key] = set()  # gangs with pods of the profile, sometime
         self._tally = Tally(handle.look_up)
 
@@ -69,7 +72,14 @@ class PodGroups:
         """A PodGroup is gone, and with it what is known of the pods it was about."""
         self._own.discard(key)
         self._sent.pop(key, None)
+        self._pace.forget(key)
         self._tally.forget(key)
+
+    @property
+    def wake_at(self) -> float | None:
+        """When there is something to follow up, whatever happens. Nothing before anything was."""
+        again = self._checked_at + RESEND_S / 2 if self._sent else None
+        return min((each for each in (self._postponed, again) if each is not None), default=None)
 
     def follow_up(self) -> None:
         """Has written what is not as it should be."""
@@ -79,10 +89,14 @@ class PodGroups:
             for key, sent in self._sent.items():
                 if now - sent.at >= RESEND_S:
                     self._changed.setdefault(key, sent.gang)
+        self._postponed = None
         if self._changed:
             changed, self._changed = self._changed, {}
             for key, gang in changed.items():
-                if self._tally.is_clear(gang):
+                if (ready := self._pace.ready_at(key, now)) > now:
+                    self._changed[key] = gang
+                    self._postponed = min(ready, self._postponed or ready)
+                elif self._tally.is_clear(gang):
                     self._look_at(key, gang, now)
                 # else the answer comes as a pod that is gone, once more
 
@@ -94,7 +108,10 @@ class PodGroups:
         if sent is not None and sent.write == write and now - sent.at < RESEND_S:
             self._sent[key] = sent
             return
+        if not self._sent:
+            self._checked_at = now
         self._sent[key] = Sent(write, now, gang)
+        self._pace.take(key, now)
         self._handle.write(write)
 
     def _wanted(self, key: Key, gang: GangView, now: float) -> Write | None:

@@ -16,6 +16,19 @@ WAYS = (
     ("label", keys.LIGHT_NAME),
     ("annotation", keys.NAME),
 )
+LABELS = (keys.POD_GROUP_LABEL, keys.LIGHT_NAME, keys.LIGHT_MIN, keys.LIGHT_MATCH_POLICY)
+NOTES = (
+    keys.NAME,
+    keys.MIN_AVAILABLE,
+    keys.TOTAL_NUMBER,
+    keys.MODE,
+    keys.MATCH_POLICY,
+    keys.LIGHT_MATCH_POLICY,
+    keys.WAITING_TIME,
+    keys.GROUPS,
+    keys.TOPOLOGY_SPEC,
+)
+REMEMBERED = 4096  # declarations that are told apart
 TWO_NAMES = "the pod names two gangs: {} and {}"
 
 
@@ -24,8 +37,22 @@ class Koordinator(Form):
     kinds = ("PodGroup.scheduling.sigs.k8s.io",)
     reads = ("scheduling.sigs.k8s.io/v1alpha1/podgroups",)
     prefix = ""
+    modes = True
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str | None, ...], Declared | None] = {}
 
     def declared(self, pod: Pod) -> Declared | None:
+        """Pods of a gang say the same: it is read once."""
+        meta, labels, notes = pod.metadata, pod.metadata.labels.get, pod.metadata.annotations.get
+        said = (meta.namespace, meta.creation_timestamp, *map(labels, LABELS), *map(notes, NOTES))
+        if said not in self._known:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[said] = self._read(pod)
+        return self._known[said]
+
+    def _read(self, pod: Pod) -> Declared | None:
         said = [(where, key, name) for where, key in WAYS if (name := _of(pod, where).get(key))]
         if not said:
             return None

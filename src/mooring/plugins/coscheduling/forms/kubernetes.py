@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from mooring.framework.handle import Lister
 from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling.declared import Declared, Form, Terms
@@ -14,6 +16,7 @@ from mooring.plugins.coscheduling.reading import Reading
 POD_GROUP, WORKLOAD = "PodGroup.scheduling.k8s.io", "Workload.scheduling.k8s.io"
 NO_POD_GROUP = 'waiting for pods\'s pod group "{}" to appear in scheduling queue'
 TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
+WHOLE = "PodGroup"  # the disruptionMode of pods that are evicted together
 WAIT_S = 300.0
 
 
@@ -33,9 +36,11 @@ class Kubernetes(Form):
         return Declared(form=self.name, key=self.prefix + gang_id, id=gang_id, source=gang_id, said=said)
 
     def terms(self, found: Object, entry: str, listers: Mapping[str, Lister]) -> Terms | None:
-        spec = spec_of(found)
-        policy = mapping(spec.get("schedulingPolicy")) or _of_template(found, listers[WORKLOAD])
-        return None if policy is None else policy_terms(found, "spec.schedulingPolicy", policy)
+        spec, template = spec_of(found), _template(found, listers[WORKLOAD])
+        policy = mapping(spec.get("schedulingPolicy")) or mapping(template.get("schedulingPolicy"))
+        terms = policy_terms(found, "spec.schedulingPolicy", policy) if policy else None
+        mode = spec.get("disruptionMode") or template.get("disruptionMode")
+        return terms if terms is None else msgspec.structs.replace(terms, whole=mode == WHOLE)
 
     def not_there(self, gang_id: str, pod: Pod) -> str:
         return NO_POD_GROUP.format(gang_id.partition("/")[2])
@@ -59,13 +64,9 @@ def policy_terms(found: Object, where: str, policy: dict[str, Any]) -> Terms | N
     )
 
 
-def _of_template(found: Object, workloads: Lister) -> dict[str, Any] | None:
-    """The policy of the template a PodGroup was made after."""
+def _template(found: Object, workloads: Lister) -> dict[str, Any]:
+    """What a PodGroup was made after; empty when that is not there."""
     ref = mapping(mapping(spec_of(found).get("podGroupTemplateRef")).get("workload"))
     workload = workloads.get(f"{found.metadata.namespace}/{ref.get('workloadName')}")
-    if workload is None:
-        return None
-    for template in mappings(spec_of(workload).get("podGroupTemplates")):
-        if template.get("name") == ref.get("podGroupTemplateName"):
-            return mapping(template.get("schedulingPolicy")) or None
-    return None
+    templates = () if workload is None else mappings(spec_of(workload).get("podGroupTemplates"))
+    return next((each for each in templates if each.get("name") == ref.get("podGroupTemplateName")), {})

@@ -33,7 +33,7 @@ class Cleared:
         """Takes possible victims off some rows."""
         for row in rows:
             for placed in self._possible.going.get(row, ()):
-                if self._may_go(placed):
+                if placed.pod.metadata.uid not in self.gone and self._may_go(placed):
                     self._trial.remove(placed.pod.metadata.uid)
                     self.gone[placed.pod.metadata.uid] = placed
 
@@ -53,5 +53,6 @@ class Cleared:
         """Puts everybody back, and takes the places of members away."""
         self._trial.place({})
         for placed in (*self.gone.values(), *self._leaving):
-            self._trial.put_back(placed.pod.metadata.uid)
+            if not self._possible.is_there(placed):
+                self._trial.put_back(placed.pod.metadata.uid)
         self.gone, self._leaving = {}, []

@@ -26,6 +26,7 @@ class Costs:
     def __init__(self, possible: Possible, places: Places) -> None:
         self._possible = possible
         self._places = places
+        self._highest = possible.highest()
         self._rank = {priority: rank for rank, priority in enumerate(possible.priorities())}
 
     def of(self, row: int) -> int:
@@ -39,8 +40,8 @@ class Costs:
 
     def at_least(self, row: int) -> int:
         """The same without a look at gangs: no more than it costs."""
-        going = self._possible.going.get(row)
-        return max(self._rank[placed.pod.priority] for placed in going) if going else -1
+        highest = self._highest.get(row)
+        return -1 if highest is None else self._rank[highest]
 
     def in_order(self, rows: Iterable[int], count: Ints) -> Iterator[int]:
         """The cheapest first. Gangs are looked up for no more rows than are asked for."""
@@ -68,4 +69,3 @@ def pods_to_go(places: Places, demand: Demand | None, freed: Freed) -> Ints:
         pods = -(-np.maximum(short, 0) * freed.places // frees)
         many = np.maximum(many, pods)
     return many
-

@@ -1,4 +1,4 @@
-"""What preemption has to know of gangs: those that have places, and when the one that wants some can start."""
+"""What preemption has to know of gangs: those that have places, and when one that wants some can start."""
 
 from __future__ import annotations
 

@@ -39,9 +39,7 @@ class Places:
 def is_preemptible(pod: Pod) -> bool:
     """Whether its labels allow that it is evicted for others."""
     labels = pod.metadata.labels
-    return not labels or (
-        labels.get(DISABLE_PREEMPTIBLE) != "true" and labels.get(QUOTA_PREEMPTIBLE) != "false"
-    )
+    return labels.get(DISABLE_PREEMPTIBLE) != "true" and labels.get(QUOTA_PREEMPTIBLE) != "false"
 
 
 class Possible:
@@ -61,24 +59,20 @@ class Possible:
         self._priority = priority
         self._own = own
         self._spared = spared
-        self._standing: dict[str, Standing] = {}
+        self._standing: dict[str, Standing | None] = {}  # by the uid of a pod
         self.going: dict[int, list[Placed]] = {}  # by row
         self.leaving: dict[int, list[Placed]] = {}
         self._look_at(rows)
 
     def _look_at(self, rows: Iterable[int]) -> None:
-        pods, priority, promised = self._places.pods, self._priority, Hold.PROMISED
+        """In one loop over all pods there are: they are many."""
+        pods, most, promised = self._places.pods, self._priority, Hold.PROMISED
         for row in rows:
-            lower = [
-                placed
-                for placed in pods.on(row).values()
-                if (placed.pod.spec.priority or 0) < priority and placed.hold is not promised
-            ]
-            if not lower:
-                continue
             going, leaving = [], []
-            for placed in lower:
-                if self._places.is_leaving(placed):
+            for placed in pods.on(row).values():
+                if (placed.pod.spec.priority or 0) >= most or (hold := placed.hold) is promised:
+                    continue
+                if hold is Hold.RELEASING or placed.pod.metadata.deletion_timestamp is not None:
                     leaving.append(placed)
                 elif self._may_go(placed):
                     going.append(placed)
@@ -88,7 +82,8 @@ class Possible:
                 self.leaving[row] = leaving
 
     def _may_go(self, placed: Placed) -> bool:
-        if not is_preemptible(placed.pod) or placed.pod.metadata.uid in self._own:
+        meta = placed.pod.metadata
+        if (meta.labels and not is_preemptible(placed.pod)) or meta.uid in self._own:
             return False
         return self._spared is None or not self._spared(placed)
 
@@ -102,29 +97,46 @@ class Possible:
 
     def standing(self, placed: Placed) -> Standing | None:
         """The gang of a pod, if it is in one."""
+        uid = placed.pod.metadata.uid
+        if uid not in self._standing:
+            found = self._stands(placed)
+            self._standing[uid] = found
+            for member in () if found is None else found.members:
+                self._standing[member.pod.metadata.uid] = found
+        return self._standing[uid]
+
+    def _stands(self, placed: Placed) -> Standing | None:
         gang = self._gangs.gang_of(placed.pod)
         if gang is None:
             return None
-        if gang.key not in self._standing:
-            there = (self._places.pods.by_uid.get(uid) for uid in gang.members)
-            members = tuple(each for each in there if each is not None and not self._places.is_leaving(each))
-            may_go = all(each.pod.priority < self._priority and self._may_go(each) for each in members)
-            self._standing[gang.key] = Standing(gang.key, gang.least, members, may_go=may_go)
-        return self._standing[gang.key]
+        there = (self._places.pods.by_uid.get(uid) for uid in gang.members)
+        members = tuple(each for each in there if each is not None and not self._places.is_leaving(each))
+        may_go = all(each.pod.priority < self._priority and self._may_go(each) for each in members)
+        return Standing(gang.key, gang.least, members, may_go=may_go)
+
+    def is_there(self, placed: Placed) -> bool:
+        """Whether a pod is on its node, as things are now."""
+        return placed.pod.metadata.uid in self._places.pods.by_uid
 
     def rows(self) -> set[int]:
         return self.going.keys() | self.leaving.keys()
 
+    def highest(self) -> dict[int, int]:
+        """The highest priority among possible victims, by row."""
+        return {
+            row: max([placed.pod.spec.priority or 0 for placed in going]) for row, going in self.going.items()
+        }
+
     def priorities(self) -> list[int]:
         """The priorities of possible victims, lowest first."""
-        return sorted({placed.pod.priority for going in self.going.values() for placed in going})
+        return sorted({placed.pod.spec.priority or 0 for going in self.going.values() for placed in going})
 
-    def freed(self, columns: Iterable[int]) -> Freed:
-        """What is free besides once all of them have gone, of these columns."""
+    def freed(self, columns: Iterable[int], *, leaving: bool) -> Freed:
+        """What is free besides, of these columns, once all victims have gone, and those leaving as well."""
         high = self._places.nodes.high
         rows: list[int] = []
         gone: list[Placed] = []
-        for by_row in (self.going, self.leaving):
+        for by_row in (self.going, self.leaving) if leaving else (self.going,):
             for row, placed in by_row.items():
                 rows += [row] * len(placed)
                 gone += placed
@@ -133,7 +145,9 @@ class Possible:
         return Freed(places, {column: _summed(at, gone, column, high) for column in columns})
 
 
-def _summed(at: np.ndarray[tuple[int, ...], np.dtype[np.intp]], gone: list[Placed], column: int, high: int) -> Ints:
+def _summed(
+    at: np.ndarray[tuple[int, ...], np.dtype[np.intp]], gone: list[Placed], column: int, high: int
+) -> Ints:
     """Amounts of one column by row; pods that ask for the same share one charge, which is read once."""
     known: dict[int, int] = {}
     amounts = []

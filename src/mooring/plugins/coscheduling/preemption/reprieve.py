@@ -6,16 +6,18 @@ too few of them would be left, all of them go.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from mooring.cluster.pods import Placed
 from mooring.framework.grouping import GroupTrial
+from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.preemption.disruptions import Disruptions
 from mooring.plugins.coscheduling.preemption.gangs import Standing
 from mooring.plugins.coscheduling.preemption.possible import Places, Possible
 from mooring.plugins.coscheduling.preemption.preemptor import Preemptor
-from mooring.plugins.preemption.importance import importance
+from mooring.plugins.preemption.importance import started_us
 
 
 class Unit(NamedTuple):
@@ -26,9 +28,16 @@ class Unit(NamedTuple):
 
     def order(self) -> tuple[object, ...]:
         """Sorts the more important first: gangs before single pods, larger ones before smaller ones."""
-        priority, started = min(map(importance, self.pods))
+        priority, started, name = by_importance(self.pods[0])
         size = 0 if self.gang is None else len(self.gang.members)
-        return priority, -size, started, self.pods[0].pod.key
+        return priority, -size, started, name
+
+
+class Reserved(NamedTuple):
+    """What others that are to come to a node first take of what members there need, by column."""
+
+    pods: int
+    amounts: dict[int, int]
 
 
 def units(gone: Iterable[Placed], possible: Possible) -> list[Unit]:
@@ -46,11 +55,14 @@ def units(gone: Iterable[Placed], possible: Possible) -> list[Unit]:
 
 
 def by_importance(placed: Placed) -> tuple[int, int, str]:
-    return *importance(placed), placed.pod.key
+    """The higher priority first, then who started earlier."""
+    pod = placed.pod
+    return -pod.priority, started_us(pod.status.start_time), pod.key
 
 
 class Reprieve:
-    """Members hold their places in the trial, on the nodes of `seated`, while others come back.
+    """Members hold their places in the trial, on the nodes of `seated`, while others come back. `awaited`
+    are those that are to come to nodes first.
 
     Where resources alone decide they are counted. Otherwise members are placed anew each time, for pods
     anywhere may matter: once for many who come back, and by halves when that is too many.
@@ -63,27 +75,35 @@ class Reprieve:
         preemptor: Preemptor,
         seated: Mapping[str, str],
         *,
+        awaited: Mapping[str, Sequence[Pod]],
         counted: bool,
     ) -> None:
         self._trial = trial
         self._nodes = places.nodes
         self._seated = dict(seated)
         self._counted = counted
-        self._lost: dict[str, Unit] = {}  # by the uid of a pod that has not come back
-        self._columns: dict[int, set[int]] = {}  # by row: what members there need
+        self._gang_of: dict[str, Standing] = {}
+        self._lost: dict[str, Placed] = {}  # by uid: who has not come back
+        self._lost_of: Counter[str] = Counter()  # by gang
+        self._reserved: dict[int, Reserved] = {}  # by row
         for uid, name in seated.items():
             demand = preemptor.demand(uid)
-            amounts = () if demand is None else demand.amounts
-            columns = self._columns.setdefault(self._nodes.rows[name], set())
-            columns.update(self._nodes.resource(resource) for resource, _ in amounts)
+            others = awaited.get(name, ()) if counted else ()
+            reserved = self._reserved.setdefault(self._nodes.rows[name], Reserved(len(others), {}))
+            for resource, _ in () if demand is None else demand.amounts:
+                column = self._nodes.resource(resource)
+                reserved.amounts[column] = sum(other.request.amount(resource) for other in others)
 
     def victims(self, gone: Sequence[Unit], disruptions: Disruptions) -> list[Placed]:
         """Who does not come back, the most important first."""
-        protected = self._protected(gone, disruptions) if disruptions else set()
         for unit in gone:
-            self._lost.update((placed.pod.metadata.uid, unit) for placed in unit.pods)
-        self._spare([unit for unit in gone if unit.pods[0].pod.metadata.uid in protected])
-        self._spare([unit for unit in gone if unit.pods[0].pod.metadata.uid not in protected])
+            for placed in unit.pods:
+                if unit.gang is not None:
+                    self._gang_of[placed.pod.metadata.uid] = unit.gang
+                self._lose(placed)
+        first, others = _protected_first(gone, disruptions)
+        self._spare(first)
+        self._spare(others)
         while not self._counted and self._lost:  # some may come back only because others have
             before = len(self._lost)
             self._spare(self._left(gone))
@@ -91,28 +111,18 @@ class Reprieve:
                 break
         return sorted(self._evicted(), key=by_importance)
 
-    def _protected(self, gone: Sequence[Unit], disruptions: Disruptions) -> set[str]:
-        """Units of which some pod is one too many for a budget, each by its first pod."""
-        pods = [(placed, unit) for unit in gone for placed in _at_stake(unit)]
-        beyond = disruptions.beyond(placed for placed, _ in pods)
-        return {
-            unit.pods[0].pod.metadata.uid for (_, unit), wrong in zip(pods, beyond, strict=True) if wrong
-        }
-
     def _left(self, gone: Sequence[Unit]) -> list[Unit]:
-        left = [unit._replace(pods=tuple(self._still_lost(unit))) for unit in gone]
-        return [unit for unit in left if unit.pods]
-
-    def _still_lost(self, unit: Unit) -> list[Placed]:
-        return [placed for placed in unit.pods if placed.pod.metadata.uid in self._lost]
+        left = ((unit, tuple(p for p in unit.pods if p.pod.metadata.uid in self._lost)) for unit in gone)
+        return [unit._replace(pods=pods) for unit, pods in left if pods]
 
     def _evicted(self) -> list[Placed]:
         found: dict[str, Placed] = {}
-        for unit in self._lost.values():
-            lost = self._still_lost(unit)
-            if unit.gang is not None and not unit.gang.bears(len(lost)):
-                lost = list(unit.gang.members)
-            found.update((placed.pod.metadata.uid, placed) for placed in lost)
+        for uid, placed in self._lost.items():
+            gang = self._gang_of.get(uid)
+            if gang is None or gang.bears(self._lost_of[gang.key]):
+                found[uid] = placed
+            else:
+                found.update((member.pod.metadata.uid, member) for member in gang.members)
         return list(found.values())
 
     # coming back
@@ -121,52 +131,91 @@ class Reprieve:
         back = [placed for unit in gone for placed in self._put_back(unit)]
         if not back or self._fits():
             return
-        for placed in back:
-            self._take_off(placed, next(unit for unit in gone if placed in unit.pods))
-        self._trial.place(self._seated)
+        self._take_off(back)
         if len(gone) > 1:
             half = len(gone) // 2
             self._spare(gone[:half])
             self._spare(gone[half:])
         elif len(back) > 1:
-            for placed in gone[0].pods:
-                self._spare([gone[0]._replace(pods=(placed,))])
+            self._one_by_one(gone[0])
 
     def _put_back(self, unit: Unit) -> list[Placed]:
         """Puts back whom there is room for where members are."""
-        back: list[Placed] = []
-        for placed in unit.pods:
-            self._trial.put_back(placed.pod.metadata.uid)
-            if self._has_room(placed):
-                back.append(placed)
-                del self._lost[placed.pod.metadata.uid]
-            else:
-                self._trial.remove(placed.pod.metadata.uid)
-        if unit.gang is not None and back and not unit.gang.bears(len(unit.pods) - len(back)):
+        back = [placed for placed in unit.pods if self._comes_back(placed)]
+        if back and not self._is_whole_enough(unit):
             for placed in back:
-                self._take_off(placed, unit)
+                self._trial.remove(placed.pod.metadata.uid)
+                self._lose(placed)
             return []
         return back
 
-    def _take_off(self, placed: Placed, unit: Unit) -> None:
-        self._trial.remove(placed.pod.metadata.uid)
-        self._lost[placed.pod.metadata.uid] = unit
+    def _one_by_one(self, unit: Unit) -> None:
+        back = []
+        for placed in unit.pods:
+            if self._comes_back(placed):
+                if self._fits():
+                    back.append(placed)
+                else:
+                    self._take_off([placed])
+        if back and not self._is_whole_enough(unit):
+            self._take_off(back)
+
+    def _comes_back(self, placed: Placed) -> bool:
+        uid = placed.pod.metadata.uid
+        self._trial.put_back(uid)
+        if not self._has_room(placed):
+            self._trial.remove(uid)
+            return False
+        del self._lost[uid]
+        if (gang := self._gang_of.get(uid)) is not None:
+            self._lost_of[gang.key] -= 1
+        return True
+
+    def _take_off(self, back: Iterable[Placed]) -> None:
+        """Takes pods off again, and has members where they were."""
+        for placed in back:
+            self._trial.remove(placed.pod.metadata.uid)
+            self._lose(placed)
+        self._trial.place(self._seated)
+
+    def _lose(self, placed: Placed) -> None:
+        uid = placed.pod.metadata.uid
+        self._lost[uid] = placed
+        if (gang := self._gang_of.get(uid)) is not None:
+            self._lost_of[gang.key] += 1
+
+    def _is_whole_enough(self, unit: Unit) -> bool:
+        return unit.gang is None or unit.gang.bears(self._lost_of[unit.gang.key])
 
     def _has_room(self, placed: Placed) -> bool:
         """Whether what members on its node need is still there for them."""
         row = placed.row
-        if row is None or (columns := self._columns.get(row)) is None:
+        if row is None or (reserved := self._reserved.get(row)) is None:
             return True
         nodes = self._nodes
-        if nodes.pods.at[row] > nodes.max_pods.at[row]:
+        if nodes.pods.at[row] + reserved.pods > nodes.max_pods.at[row]:
             return False
-        return all(
-            nodes.resources[column].requested.at[row] <= nodes.resources[column].allocatable.at[row]
-            for column in columns
-        )
+        for column, amount in reserved.amounts.items():
+            columns = nodes.resources[column]
+            if columns.requested.at[row] + amount > columns.allocatable.at[row]:
+                return False
+        return True
 
     def _fits(self) -> bool:
         return self._counted or self._trial.place(self._seated) == self._seated
+
+
+def _protected_first(gone: Sequence[Unit], disruptions: Disruptions) -> tuple[list[Unit], list[Unit]]:
+    """Units of which some pod is one too many for a budget, and the others."""
+    if not disruptions:
+        return [], list(gone)
+    pods = [(placed, number) for number, unit in enumerate(gone) for placed in _at_stake(unit)]
+    beyond = disruptions.beyond(placed for placed, _ in pods)
+    wrong = {number for (_, number), is_beyond in zip(pods, beyond, strict=True) if is_beyond}
+    return (
+        [unit for number, unit in enumerate(gone) if number in wrong],
+        [unit for number, unit in enumerate(gone) if number not in wrong],
+    )
 
 
 def _at_stake(unit: Unit) -> tuple[Placed, ...]:

@@ -52,8 +52,10 @@ class Network:
     def plan(
         self, gangs: Iterable[Gang], group: Group, room: Room, costs: Mapping[str, int] | None = None
     ) -> Plan | Status | None:
-        """A node for each member, or why there is none. None when nobody wishes anything."""
-        self._refused.discard(group.key)
+        """A node for each member, or why there is none. None when nobody wishes anything. With costs it is
+        only asked what would be, and whoever waits goes on to wait."""
+        if costs is None:
+            self._refused.discard(group.key)
         gangs = list(gangs)
         try:
             wish = self.wish(gangs)
@@ -62,7 +64,7 @@ class Network:
         if wish is None or not room.members:
             return None
         found = self._planner.plan(group, room, wish, self._placed(gangs), costs)
-        if isinstance(found, Status):
+        if isinstance(found, Status) and costs is None:
             self._refused.add(group.key)
         self._tell()
         return found
@@ -70,6 +72,13 @@ class Network:
     def refused(self, group_key: str) -> bool:
         """Whether gangs wait because the last plan for them failed: then any change of nodes may help."""
         return group_key in self._refused
+
+    def is_wished(self, gangs: Iterable[Gang]) -> bool:
+        """Whether any of them wishes anything, be it understood or not."""
+        try:
+            return self.wish(gangs) is not None
+        except ManifestError:
+            return True
 
     def wish(self, gangs: Iterable[Gang]) -> Wish | None:
         """The first wish of any of them. Raises ManifestError."""

@@ -15,14 +15,18 @@ from mooring.framework.status import SKIP, Status
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.args import CoschedulingArgs
 from mooring.plugins.coscheduling.forms import is_member
+from mooring.plugins.coscheduling.group import GangGroup
+from mooring.plugins.coscheduling.preemption.search import Planned
+from mooring.plugins.coscheduling.starting import MARKS, unmarked
 from mooring.plugins.coscheduling.table import Gangs
 from mooring.plugins.coscheduling.topology.layers import from_args
 from mooring.plugins.coscheduling.topology.network import Network
-from mooring.plugins.coscheduling.topology.spec import selector_of
+from mooring.plugins.coscheduling.topology.spec import SELECTOR_ANNOTATION, selector_of
 
 GANG = "gang"
 CHANGES = Action.ADD | Action.DELETE | Action.UPDATE
 NODES = Action.ADD | Action.UPDATE
+_unread = (MARKS | {SELECTOR_ANNOTATION}).isdisjoint
 PODS = Action.DELETE | Action.UPDATE  # one more pod on a node is no reason to hope
 
 
@@ -45,9 +49,12 @@ class NetworkPoints(Plugin):
         return made
 
     def sign(self, pod: Pod) -> Hashable:
+        annotations = pod.metadata.annotations
+        if not annotations or _unread(annotations):  # nearly every pod, so this comes first
+            return GANG if is_member(pod) else None
         selector = selector_of(pod) if self.args.aware_network_topology else ""
         if not selector:
-            return GANG if is_member(pod) else None
+            return GANG if is_member(pod) or not unmarked(annotations) else None
         return GANG if is_member(pod) else "", selector
 
     def judges(self, sign: Hashable) -> bool:
@@ -58,6 +65,20 @@ class NetworkPoints(Plugin):
         if self.network is None or found is None:
             return None
         return self.network.plan(found.gangs(), group, room)
+
+    def is_planned(self, group: GangGroup) -> bool:
+        """Whether the network says where members of these gangs go, also those that come later."""
+        return self.network is not None and self.network.is_wished(group.gangs())
+
+    def planned(self, group: Group) -> Planned | None:
+        """Plans for a group with what using nodes costs; None when it may go anywhere."""
+        found, network = self.gangs.groups.get(group.key), self.network
+        if network is None or found is None:
+            return None
+        gangs = found.gangs()
+        if not network.is_wished(gangs):
+            return None
+        return lambda group, room, costs: network.plan(gangs, group, room, costs)
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Sequence[NodeView]) -> Status | None:
         return SKIP if self.network is None else self.network.scores.pre_score(cycle, pod, nodes)

@@ -1,0 +1,197 @@
+"""Preemption for whole gangs: victims are chosen so that every needed member fits, or nobody is evicted.
+
+Whoever a PodDisruptionBudget protects is evicted only when nothing else helps, and then as few as found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import msgspec
+import numpy as np
+
+from mooring.cluster.pods import Placed
+from mooring.framework.grouping import Group, GroupTrial, GroupWayOut
+from mooring.framework.handle import Handle
+from mooring.framework.status import Status, unschedulable
+from mooring.framework.trial import Demand
+from mooring.model.objects import Pod
+from mooring.plugins.coscheduling.preemption.cleared import Cleared
+from mooring.plugins.coscheduling.preemption.disruptions import Count, Disruptions
+from mooring.plugins.coscheduling.preemption.gangs import PlacedGangs
+from mooring.plugins.coscheduling.preemption.possible import Places, Possible
+from mooring.plugins.coscheduling.preemption.preemptor import Preemptor, chosen, hopeless
+from mooring.plugins.coscheduling.preemption.reprieve import Reprieve, units
+from mooring.plugins.coscheduling.preemption.search import Planned, Search, Seated
+from mooring.plugins.preemption.budgets import KIND, Budgets
+from mooring.plugins.preemption.dry_run import NO_VICTIMS_REASON
+from mooring.plugins.preemption.plugin import BY_US, DISRUPTED, NEVER, PREFIX, VICTIM_TERMINATING
+
+SUCCESS = "preempt success, alreadyWaitingForBound: {waiting}/{all}"
+NOBODY = "0/{nodes} nodes are available: {nodes} {reason}."
+TOO_FEW = "{placed} of {needed} could be placed without pods of a lower priority"
+REFUSED = "{pod} fits nowhere: {reason}"
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A way out: who goes, and where members come to."""
+
+    victims: tuple[Placed, ...]
+    seated: dict[str, str]
+    violations: int
+
+
+class GangPreemption:
+    """Looks for ways out, on behalf of the plugin that has the gangs."""
+
+    reads = (KIND,)
+
+    def __init__(self, handle: Handle, gangs: PlacedGangs) -> None:
+        self._handle = handle
+        self._gangs = gangs
+        self._budgets = Budgets(handle.lister(KIND))
+
+    @cached_property
+    def _places(self) -> Places:
+        return self._handle.cluster.shared(Places)
+
+    def way_out(self, group: Group, trial: GroupTrial, plan: Planned | None = None) -> GroupWayOut | None:
+        """Whom to evict for a group, or why that is of no use. `plan` says where its members are to go, if
+        the group minds. None when they have places without anybody going."""
+        members = trial.room().members
+        if why_not := self._not_eligible(members, trial):
+            return GroupWayOut(nominated=dict(trial.nominated), status=_no(why_not))
+        able = [(pod, hopeless(trial, pod)) for pod in members]
+        free = trial.place() if plan is None else {}
+        wanted = chosen(
+            [pod for pod, status in able if status is None],
+            lambda placed: self._gangs.starts(group, placed),
+            free,
+        )
+        if not wanted:
+            refused = next(((pod, status) for pod, status in able if status is not None), None)
+            return None if refused is None else _refused(*refused)
+        if all(pod.metadata.uid in free for pod in wanted):
+            return None
+        return self._search(group, trial, wanted, plan)
+
+    def _not_eligible(self, members: Sequence[Pod], trial: GroupTrial) -> str:
+        if any(pod.spec.preemption_policy == "Never" for pod in members):
+            return NEVER
+        for pod in members:
+            row = self._places.nodes.rows.get(trial.nominated.get(pod.metadata.uid, ""))
+            if row is None or not _may_use(trial, pod, row):
+                continue
+            if any(self._is_making_room(each, pod.priority) for each in self._places.pods.on(row).values()):
+                return VICTIM_TERMINATING
+        return ""
+
+    def _is_making_room(self, placed: Placed, priority: int) -> bool:
+        pod = placed.pod
+        if pod.priority >= priority or not self._places.is_leaving(placed):
+            return False
+        return not pod.terminating or any(
+            each.type == DISRUPTED and each.status == "True" and each.reason == BY_US
+            for each in pod.status.conditions
+        )
+
+    # searching
+
+    def _search(
+        self, group: Group, trial: GroupTrial, wanted: Sequence[Pod], plan: Planned | None
+    ) -> GroupWayOut:
+        trial.place({})
+        nodes = self._places.nodes
+        preemptor = Preemptor(wanted, trial, nodes)
+        group = msgspec.structs.replace(group, members=tuple(wanted), needed=len(wanted))
+        rows = np.flatnonzero(preemptor.may_use()).tolist()
+        own = self._gangs.own(group)
+        everyone = Possible(self._places, self._gangs, preemptor.priority, own, rows)
+        if not everyone.rows():
+            return GroupWayOut(status=_no(NOBODY.format(nodes=len(nodes), reason=NO_VICTIMS_REASON)))
+        best: Found | None = None
+        why_not = ""
+        for possible, count in self._with_fewer_violations(everyone):
+            if count is not None and best is None:
+                continue  # no fewer fit without more
+            cleared = Cleared(trial, possible, count)
+            search = Search(trial, group, self._places, preemptor, possible, cleared)
+            seated = search.seated(plan)
+            why_not = _why_not(search, preemptor)
+            if seated is not None:
+                found = self._found(trial, preemptor, possible, cleared, seated)
+                if found is not None and (best is None or found.violations < best.violations):
+                    best = found
+            if best is not None and not best.violations:
+                break
+            cleared.restore()
+        return GroupWayOut(status=_no(why_not)) if best is None else self._told(best)
+
+    def _with_fewer_violations(self, everyone: Possible) -> Iterator[tuple[Possible, Count | None]]:
+        """First without those of whom one is too many, then counting on the way, then with everybody."""
+        self._disruptions = disruptions = Disruptions(self._budgets.now())
+        if disruptions:
+            alone = everyone.without(lambda placed: Count(disruptions).would_break(placed))
+            yield alone, None
+            yield alone, Count(disruptions)
+        yield everyone, None
+
+    # reprieve
+
+    def _found(
+        self,
+        trial: GroupTrial,
+        preemptor: Preemptor,
+        possible: Possible,
+        cleared: Cleared,
+        seated: Seated,
+    ) -> Found | None:
+        gone = units(cleared.gone.values(), possible)
+        awaited = self._awaited(preemptor, seated)
+        counted = preemptor.alone and (preemptor.same_priority or not awaited)
+        reprieve = Reprieve(trial, self._places, preemptor, seated, awaited=awaited, counted=counted)
+        victims = reprieve.victims(gone, self._disruptions)
+        if trial.place(seated) != seated:
+            return None
+        return Found(tuple(victims), seated, self._disruptions.violations(victims))
+
+    def _awaited(self, preemptor: Preemptor, seated: Seated) -> dict[str, list[Pod]]:
+        """Those that are to come to nodes of members before them."""
+        lowest = min(preemptor.pods, key=lambda pod: pod.priority)
+        ahead, placed = self._handle.nominated_ahead(lowest), self._places.pods.by_uid
+        found = {
+            name: [pod for pod in ahead[name] if pod.metadata.uid not in placed]
+            for name in set(seated.values())
+            if name in ahead
+        }
+        return {name: pods for name, pods in found.items() if pods}
+
+    def _told(self, found: Found) -> GroupWayOut:
+        touched = {placed.node for placed in found.victims}
+        waiting = sum(name not in touched for name in found.seated.values())
+        return GroupWayOut(
+            tuple(placed.pod for placed in found.victims),
+            found.seated,
+            message=SUCCESS.format(waiting=waiting, all=len(found.seated)),
+        )
+
+
+def _why_not(search: Search, preemptor: Preemptor) -> str:
+    if search.refusal is not None:
+        return search.refusal.message
+    return TOO_FEW.format(placed=min(search.most, len(preemptor.uids) - 1), needed=len(preemptor.uids))
+
+
+def _may_use(trial: GroupTrial, pod: Pod, row: int) -> bool:
+    """Whether the node has not become one that never takes the pod."""
+    demand = trial.demand(pod.metadata.uid)
+    return bool(demand.open[row]) if isinstance(demand, Demand) else demand is None
+
+
+def _refused(pod: Pod, status: Status) -> GroupWayOut:
+    return GroupWayOut(status=_no(REFUSED.format(pod=pod.key, reason=status.message)))
+
+
+def _no(why: str) -> Status:
+    return unschedulable(PREFIX.format(why))

@@ -1,0 +1,375 @@
+"""Who is evicted for a gang, who never is, and what is said when that does not help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from engine.stage import made, node, pod
+from mooring.framework.status import unresolvable, unschedulable
+from mooring.model.objects import Object, ObjectMeta, Pod, PodSchedulingGroup
+from plugins.coscheduling.preemption.arena import HIGH, Arena, gang_pods, nodes_of, started
+
+
+def arena_of(*names: str, **low: Any) -> Arena:
+    """Nodes of 32 cpu, each full with a pod of a low priority."""
+    arena = Arena()
+    arena.nodes(*nodes_of(*names))
+    for name in names:
+        arena.running(pod(f"low-{name}", cpu=32, **low), name)
+    return arena
+
+
+# nobody is evicted
+
+
+def test_nobody_goes_when_the_whole_gang_does_not_fit() -> None:
+    arena = arena_of("a", "b")
+    arena.nodes(node("c", cpu=32))
+    arena.running(pod("same", cpu=32, priority=HIGH), "c")
+    before = arena.columns()
+    found = arena.attempt(*gang_pods("g", 3, cpu=20))
+    assert (found.nominated, found.victims) == ({}, [])
+    assert found.message == (
+        "gang default/g: 0 of 3 can be placed; 3 lack cpu; "
+        "preemption: 2 of 3 could be placed without pods of a lower priority"
+    )
+    assert arena.columns() == before
+
+
+def test_preemption_can_be_switched_off() -> None:
+    arena = Arena(enablePreemption="false")
+    arena.nodes(node("a", cpu=32))
+    arena.running(pod("low", cpu=32), "a")
+    assert arena.attempt(*gang_pods("g", 2, cpu=16)).victims == []
+
+
+def test_a_member_that_never_preempts_keeps_all_from_it() -> None:
+    arena = arena_of("a")
+    pods = [*gang_pods("g", 2, cpu=16)]
+    spec = msgspec.structs.replace(pods[1].spec, preemption_policy="Never")
+    found = arena.attempt(pods[0], msgspec.structs.replace(pods[1], spec=spec))
+    assert found.victims == []
+    assert found.message.endswith("preemption: not eligible due to preemptionPolicy=Never.")
+
+
+def test_without_possible_victims_it_is_no_use() -> None:
+    arena = arena_of("a", "b", priority=HIGH)
+    found = arena.attempt(*gang_pods("g", 2, cpu=16))
+    assert found.message.endswith(
+        "preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."
+    )
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        {"scheduling.koordinator.sh/disable-preemptible": "true"},
+        {"quota.scheduling.koordinator.sh/preemptible": "false"},
+    ],
+)
+def test_pods_that_say_so_are_not_evicted(label: dict[str, str]) -> None:
+    arena = arena_of("a", "b")
+    arena.nodes(node("c", cpu=32))
+    arena.running(pod("protected", cpu=32, labels=label), "c")
+    assert arena.attempt(*gang_pods("g", 3, cpu=20)).victims == []
+    arena.delete(pod("g-2"))
+    assert arena.attempt(*gang_pods("h", 2, cpu=20)).victims == ["low-a", "low-b"]
+
+
+def test_the_lowest_priority_of_needed_members_counts() -> None:
+    arena = arena_of("a", "b", priority=50)
+    pods = [*gang_pods("g", 1, 2, cpu=20), *gang_pods("g", 3, 2, cpu=20, priority=10)[1:]]
+    assert arena.attempt(*pods).victims == []
+
+
+def test_the_most_important_members_are_needed() -> None:
+    arena = arena_of("a", "b", priority=50)
+    pods = [*gang_pods("g", 1, 2, cpu=20, priority=10), *gang_pods("g", 3, 2, cpu=20)[1:]]
+    assert arena.attempt(*pods).nominated == {"g-1": "a", "g-2": "b"}
+
+
+def test_members_that_are_not_needed_cost_nobody_a_place() -> None:
+    arena = arena_of("a", "b", "c")
+    found = arena.attempt(*gang_pods("g", 3, 2, cpu=20))
+    assert found.victims == ["low-a", "low-b"]
+    assert found.nominated == {"g-0": "a", "g-1": "b"}
+
+
+def test_a_member_that_fits_nowhere_is_replaced_by_another() -> None:
+    def pre_filter(self: Any, cycle: Any, pod: Pod) -> Any:
+        return unresolvable("no disk") if pod.name == "g-0" else None
+
+    arena = Arena(made("Disk", pre_filter=pre_filter))
+    arena.nodes(node("a", cpu=32))
+    arena.running(pod("low", cpu=32), "a")
+    found = arena.attempt(*gang_pods("g", 3, 2, cpu=16))
+    assert found.nominated == {"g-1": "a", "g-2": "a"}
+
+
+def test_a_gang_with_too_many_members_that_fit_nowhere_says_why() -> None:
+    def pre_filter(self: Any, cycle: Any, pod: Pod) -> Any:
+        return unresolvable("no disk") if pod.name == "g-0" else None
+
+    arena = Arena(made("Disk", pre_filter=pre_filter))
+    arena.nodes(node("a", cpu=32))
+    arena.running(pod("low", cpu=32), "a")
+    found = arena.attempt(*gang_pods("g", 2, cpu=16))
+    assert found.victims == []
+    assert found.message.endswith("preemption: default/g-0 fits nowhere: no disk")
+
+
+# again
+
+
+def test_nobody_else_goes_while_victims_are_on_their_way_out() -> None:
+    arena = arena_of("a", "b", "c")
+    pods = gang_pods("g", 2, cpu=20)
+    first = arena.attempt(*pods)
+    assert first.victims == ["low-a", "low-b"]
+    for each in pods:
+        arena.change(msgspec.structs.replace(each, spec=msgspec.structs.replace(each.spec, tolerations=())))
+    arena.engine.activate(pods)
+    again = arena.attempt()
+    assert again.victims == []
+    assert again.nominated == first.nominated
+    assert again.message.endswith("not eligible due to a terminating pod on the nominated node.")
+
+
+def test_victims_are_looked_for_again_when_the_node_has_become_useless() -> None:
+    arena = arena_of("a", "b", "c")
+    pods = gang_pods("g", 2, cpu=20)
+    arena.attempt(*pods)
+    for name in ("a", "b"):
+        arena.change(node(name, cpu=32, unschedulable=True))
+    arena.nodes(node("d", cpu=32))
+    arena.running(pod("low-d", cpu=32), "d")
+    arena.engine.activate(pods)
+    again = arena.attempt()
+    assert again.victims == ["low-c", "low-d"]
+
+
+def test_pods_that_are_leaving_anyhow_are_not_evicted() -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b"))
+    arena.running(pod("low-a", cpu=32), "a")
+    arena.running(pod("leaving", cpu=32, deleting="2026-01-01T00:00:00Z"), "b")
+    found = arena.attempt(*gang_pods("g", 2, cpu=20))
+    assert found.victims == ["low-a"]
+    assert sorted(found.nominated.values()) == ["a", "b"]
+
+
+# choice
+
+
+def test_nodes_with_victims_of_a_low_priority_are_cleared_first() -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b", "c"))
+    for name, priority in (("a", 7), ("b", 5), ("c", 3)):
+        arena.running(pod(f"low-{name}", cpu=32, priority=priority), name)
+    assert arena.attempt(*gang_pods("g", 2, cpu=20)).victims == ["low-b", "low-c"]
+
+
+def test_fewer_and_larger_pods_go_when_they_cost_the_same() -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b"))
+    for number in range(16):
+        arena.running(pod(f"small-{number}", cpu=2), "a")
+    arena.running(pod("large", cpu=32), "b")
+    assert arena.attempt(*gang_pods("g", 2, cpu=16)).victims == ["large"]
+
+
+def test_the_more_important_of_two_stays() -> None:
+    arena = Arena()
+    arena.nodes(node("a", cpu=32))
+    arena.running(started(pod("old", cpu=16), "2026-01-01T00:00:00Z"), "a")
+    arena.running(started(pod("new", cpu=16), "2026-02-01T00:00:00Z"), "a")
+    assert arena.attempt(*gang_pods("g", 1, cpu=16)).victims == ["new"]
+
+
+def test_where_other_filters_decide_they_are_asked() -> None:
+    """At most two pods to a node; the gang needs one node alone and a place on another."""
+
+    def filter_(self: Any, cycle: Any, pod: Pod, node: Any) -> Any:
+        return unschedulable("full") if len(node.pods) >= 2 else None
+
+    arena = Arena(made("Crowd", filter=filter_))
+    arena.nodes(*nodes_of("a", "b"))
+    for number in range(4):
+        arena.running(pod(f"low-{number}", cpu=1), "ab"[number % 2])
+    found = arena.attempt(*gang_pods("g", 3, cpu=1))
+    assert len(found.victims) == 3
+    assert sorted(found.nominated.values()) in (["a", "a", "b"], ["a", "b", "b"])
+    before = arena.columns()
+    assert len(before[3][0]) == 2
+
+
+# budgets
+
+
+def test_a_budget_is_kept_when_there_is_another_way() -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b"))
+    arena.budget("web", 0, app="web")
+    arena.running(pod("web-1", cpu=32, labels={"app": "web"}), "a")
+    arena.running(pod("other", cpu=32, priority=50), "b")
+    assert arena.attempt(*gang_pods("g", 1, cpu=20)).victims == ["other"]
+
+
+def test_a_budget_is_broken_when_nothing_else_helps() -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b"))
+    arena.budget("web", 0, app="web")
+    arena.running(pod("web-1", cpu=32, labels={"app": "web"}), "a")
+    arena.running(pod("same", cpu=32, priority=HIGH), "b")
+    assert arena.attempt(*gang_pods("g", 1, cpu=20)).victims == ["web-1"]
+
+
+def test_budgets_are_counted_over_all_nodes() -> None:
+    """One of the two may go, and the other node has somebody else."""
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b", "c"))
+    arena.budget("web", 1, app="web")
+    arena.running(pod("web-1", cpu=32, labels={"app": "web"}), "a")
+    arena.running(pod("web-2", cpu=32, labels={"app": "web"}), "b")
+    arena.running(pod("other", cpu=32, priority=50), "c")
+    assert arena.attempt(*gang_pods("g", 2, cpu=20)).victims == ["other", "web-1"]
+
+
+def test_those_a_budget_protects_come_back_first() -> None:
+    """One of the small ones can stay, and the large one has to go."""
+    arena = Arena()
+    arena.nodes(node("a", cpu=32))
+    arena.budget("web", 0, app="web")
+    arena.running(pod("large", cpu=16, labels={"app": "web"}), "a")
+    arena.running(pod("small", cpu=8, labels={"app": "web"}, priority=1), "a")
+    arena.running(pod("other", cpu=8, priority=50), "a")
+    assert arena.attempt(*gang_pods("g", 1, cpu=24)).victims == ["large", "other"]
+
+
+def test_as_few_budgets_as_can_be_are_broken() -> None:
+    """Without the pods of `a` one is too many, with them it would be two."""
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b", "c"))
+    arena.budget("web", 1, app="web")
+    arena.budget("db", 0, app="db")
+    for number in (1, 2):
+        arena.running(pod(f"db-{number}", cpu=16, labels={"app": "db"}), "a")
+    arena.running(pod("web-1", cpu=32, labels={"app": "web"}, priority=9), "b")
+    arena.running(pod("web-2", cpu=32, labels={"app": "web"}, priority=9), "c")
+    assert arena.attempt(*gang_pods("g", 2, cpu=20)).victims == ["web-1", "web-2"]
+
+
+# gangs in the way
+
+
+def low_gang(arena: Arena, count: int, least: int, *names: str, **more: Any) -> list[Pod]:
+    pods = gang_pods("low", count, least, **({"cpu": 32, "priority": 0} | more))
+    return [arena.running(each, name) for each, name in zip(pods, names, strict=True)]
+
+
+def test_a_gang_that_would_fall_apart_goes_as_a_whole() -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b", "c"))
+    low_gang(arena, 3, 3, "a", "b", "c")
+    found = arena.attempt(*gang_pods("g", 1, cpu=20))
+    assert found.victims == ["low-0", "low-1", "low-2"]
+
+
+def test_members_above_the_minimum_may_go_alone() -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b", "c"))
+    low_gang(arena, 3, 2, "a", "b", "c")
+    assert arena.attempt(*gang_pods("g", 1, cpu=20)).victims == ["low-0"]
+
+
+def test_one_more_than_it_can_spare_takes_all_along() -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b", "c", "d"))
+    low_gang(arena, 4, 3, "a", "b", "c", "d")
+    found = arena.attempt(*gang_pods("g", 2, cpu=20))
+    assert found.victims == ["low-0", "low-1", "low-2", "low-3"]
+
+
+def test_a_gang_of_which_one_must_stay_spares_only_what_it_can() -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b", "c"))
+    pods = gang_pods("low", 3, 2, cpu=32, priority=0)
+    important = msgspec.structs.replace(pods[2], spec=msgspec.structs.replace(pods[2].spec, priority=HIGH))
+    for each, name in zip((*pods[:2], important), "abc", strict=True):
+        arena.running(each, name)
+    assert arena.attempt(*gang_pods("g", 2, cpu=20)).victims == []
+    assert arena.attempt(*gang_pods("h", 1, cpu=20)).victims == ["low-0"]
+
+
+def test_a_gang_counts_once_however_many_of_it_are_there() -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b"))
+    arena.running(pod("lowest", cpu=1, priority=0), "a")
+    arena.running(pod("higher", cpu=31, priority=2), "a")
+    low_gang(arena, 4, 0, "b", "b", "b", "b", cpu=8, priority=1)
+    found = arena.attempt(*gang_pods("g", 1, cpu=32))
+    assert found.victims == ["low-0", "low-1", "low-2", "low-3"]
+
+
+def test_a_kubernetes_pod_group_may_ask_to_go_as_a_whole() -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b", "c"))
+    spec = {"schedulingPolicy": {"gang": {"minCount": 1}}, "disruptionMode": "PodGroup"}
+    meta = ObjectMeta(name="low", namespace="default")
+    arena.put(
+        Object(api_version="scheduling.k8s.io/v1alpha2", kind="PodGroup", metadata=meta, data={"spec": spec})
+    )
+    for number, name in enumerate("abc"):
+        group = PodSchedulingGroup(pod_group_name="low")
+        arena.running(pod(f"low-{number}", cpu=32, scheduling_group=group), name)
+    assert arena.attempt(*gang_pods("g", 1, cpu=20)).victims == ["low-0", "low-1", "low-2"]
+
+
+def test_members_of_the_own_gang_are_not_evicted() -> None:
+    arena = Arena()
+    arena.nodes(node("a", cpu=32))
+    notes = {"match-policy": "only-waiting"}
+    own = gang_pods("g", 3, 2, cpu=32, priority=0, notes=notes)
+    arena.running(own[0], "a")
+    rest = gang_pods("g", 3, 2, cpu=16, notes=notes)[1:]
+    found = arena.attempt(*rest)
+    assert found.victims == []
+
+
+def test_gangs_that_start_together_need_enough_of_each() -> None:
+    arena = arena_of("a", "b", "c")
+    notes = {"groups": '["default/x", "default/y"]'}
+    x = gang_pods("x", 2, 1, cpu=20, notes=notes)
+    y = gang_pods("y", 1, 1, cpu=20, notes=notes)
+    found = arena.attempt(*x, *y)
+    assert found.victims == ["low-a", "low-b"]
+    assert sorted(found.nominated) == ["x-0", "y-0"]
+
+
+# others that are to come
+
+
+def test_room_is_left_for_those_that_are_to_come_first() -> None:
+    """Of the three pods two must go: for the gang, and for the pod that is nominated there."""
+    arena = Arena()
+    arena.nodes(node("a", cpu=30))
+    low = [arena.running(pod(f"low-{number}", cpu=10), "a") for number in range(3)]
+    arena.add(pod("first", cpu=10, priority=HIGH, nominated="a", scheduler_name="default-scheduler"))
+    arena.all()
+    arena.engine.nominator.nominate(pod("first", cpu=10, priority=HIGH), "a")
+    found = arena.attempt(*gang_pods("g", 1, cpu=10))
+    assert found.victims == ["low-1", "low-2"]
+    assert found.nominated == {"g-0": "a"}
+    for each in low[1:]:
+        arena.delete(each)
+    arena.tick(60.0)
+    assert arena.all()["g-0"] == "a"
+
+
+def test_two_gangs_do_not_count_on_the_same_room() -> None:
+    arena = arena_of("a", "b", "c", "d")
+    assert arena.attempt(*gang_pods("g", 2, cpu=20)).victims == ["low-a", "low-b"]
+    assert arena.attempt(*gang_pods("h", 2, cpu=20)).victims == ["low-c", "low-d"]
