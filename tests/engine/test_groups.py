@@ -214,7 +214,7 @@ def test_a_plan_that_is_refused_is_told() -> None:
     stage.add(*members(2))
     decisions = stage.cycle()
     assert {each.message for each in decisions or () if isinstance(each, Wait)} == {
-        "gang default/g: no rack is large enough, 0/2 nodes are available: 1 Insufficient cpu."
+        "gang default/g: no rack is large enough, 0/2 nodes are available: 2 Insufficient cpu."
     }
 
 

@@ -244,7 +244,7 @@ CASES: dict[str, Case] = {
         ),
         Case(
             name="FullEvaluationAdaptive",
-            about="one node at a time, looking for as many nodes as kube-scheduler does by default (adaptive: true)",
+            about="one node at a time, for as many nodes as kube-scheduler looks for (adaptive: true)",
             make_node=_plain_node,
             make_first_pods=FIRST,
             make_pods=BASIC,

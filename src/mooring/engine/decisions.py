@@ -55,8 +55,8 @@ class Evict(msgspec.Struct, frozen=True):
 
     `by` is the key of the pod it makes room for, "" when it goes for a reason of its own: then they are in
     the Event as well. A pod that is still being bound is spared if the bind itself was not sent: it is called
-    off instead, and answered by BindFailed. `in_memory`: the pod only waited at permit and has lost its place,
-    so that nothing is left to do but to record it. Answered by the pod's own events, or by EvictFailed.
+    off instead, and answered by BindFailed. `in_memory`: the pod only waited at permit and lost its place, so
+    that nothing is left to do but to record it. Answered by the pod's own events, or by EvictFailed.
     """
 
     pod: Pod

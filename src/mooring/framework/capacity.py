@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -10,6 +11,8 @@ import numpy as np
 from mooring.cluster.columns import Bools
 from mooring.cluster.nodes import Ints, NodeTable
 from mooring.framework.trial import Demand
+
+TOO_MANY_PODS = "Too many pods"
 
 
 class Alike(NamedTuple):
@@ -27,9 +30,14 @@ class Freed(NamedTuple):
     columns: dict[int, Ints]
 
 
-def room_for(nodes: NodeTable, runs: Iterable[Alike], freed: Freed | None = None) -> Ints:
+def room_for(
+    nodes: NodeTable, runs: Iterable[Alike], freed: Freed | None = None, said: Counter[str] | None = None
+) -> Ints:
     """How many of the pods each row takes if they come to it in this order, up to the first that it does
-    not take: exact where resources alone decide, else no less than it takes."""
+    not take: exact where resources alone decide, else no less than it takes.
+
+    `said` takes in what rows that take some of them have too little of for more.
+    """
     high = nodes.high
     counts: Ints = np.zeros(high, np.int64)
     places = nodes.max_pods.array[:high] - nodes.pods.array[:high]
@@ -51,6 +59,9 @@ def room_for(nodes: NodeTable, runs: Iterable[Alike], freed: Freed | None = None
             free[name] -= takes * amount
         counts += takes
         places = places - takes
+        if said is not None:
+            full = going & (takes < run.size) & (counts > 0)
+            said.update(_lacking(full, places, [(name, free[name], a) for name, a in run.demand.amounts]))
         going &= takes == run.size
     return counts
 
@@ -62,3 +73,11 @@ def _free(nodes: NodeTable, name: str, freed: Freed | None) -> Ints:
     if freed is not None and column in freed.columns:
         free += freed.columns[column]
     return free
+
+
+def _lacking(rows: Bools, places: Ints, amounts: list[tuple[str, Ints, int]]) -> Counter[str]:
+    """What rows have too little of for one member more, in the words of NodeResourcesFit."""
+    said = Counter({TOO_MANY_PODS: int((rows & (places < 1)).sum())})
+    for name, free, amount in amounts:
+        said[f"Insufficient {name}"] += int((rows & (free < amount)).sum())
+    return +said

@@ -50,7 +50,7 @@ class Room(Protocol):
         first that it does not take. Nodes that take none are left out."""
 
     def reasons(self) -> str:
-        """Why nodes do not take the first member that not every node takes, in the words of a fit error."""
+        """Why nodes take no more members than they do, in the words of a fit error."""
 
 
 class Plan(msgspec.Struct, frozen=True):

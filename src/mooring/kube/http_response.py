@@ -13,8 +13,8 @@ from yarl import URL
 from mooring.errors import Unreachable
 from mooring.kube.channels import Channels
 
-CLOSE_S = 0.001  # bursts closer together than this
-GATHER_S = 0.002  # are gathered for so long
+CLOSE_S = 0.001  # after a burst that did not let us wait for longer than this
+GATHER_S = 0.002  # the next one is given so long to grow
 
 
 class HttpResponse:
@@ -41,7 +41,7 @@ class HttpResponse:
         """
         parts: list[bytes] = []  # of a line that has not ended yet
         loop = asyncio.get_running_loop()
-        now = 0.0
+        ready = loop.time()
         try:
             async for chunk in self._answer.content.iter_any():
                 lines = chunk.split(b"\n")
@@ -50,16 +50,17 @@ class HttpResponse:
                         lines[0] = b"".join([*parts, lines[0]])
                         parts.clear()
                     parts.append(lines.pop())
+                    is_close = loop.time() - ready < CLOSE_S
                     yield lines
-                    last, now = now, loop.time()
-                    if now - last < CLOSE_S:
+                    if is_close:
                         await asyncio.sleep(GATHER_S)
+                    ready = loop.time()
                 else:
                     parts.append(chunk)
         except (aiohttp.ClientError, OSError) as error:
             raise unreachable(self._answer.method, self._answer.url, error) from error
-        if last := b"".join(parts):
-            yield [last]
+        if rest := b"".join(parts):
+            yield [rest]
 
     async def release(self) -> None:
         """What is not read to its end is cut off: its connection is of no more use."""

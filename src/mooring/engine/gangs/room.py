@@ -6,6 +6,7 @@ one division. Otherwise members are put on each node in turn until it takes no m
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -72,16 +73,25 @@ class GroupRoom:
 
     def reasons(self) -> str:
         engine = self._engine
-        for attempt in self._attempts:
-            try:
-                narrowed = engine.cycle.prepare(attempt)
-            except Unfit as unfit:
-                return unfit.message
-            assert attempt.pod_class is not None
-            about = attempt.pod_class, attempt.cycle, attempt.pod, narrowed, attempt.session
-            why = engine.placer.why_not(*about)
-            if why.counts:
-                return why.message()
+        runs = self._runs()
+        if len(runs) == 0:
+            return self._refusal()
+        first = runs[0].first
+        assert first.pod_class is not None
+        about = first.pod_class, first.cycle, first.pod, runs[0].narrowed, first.session
+        why = engine.placer.why_not(*about)
+        said = why.histogram() if why.counts else Counter[str]()
+        if all(run.demand is not None and run.demand.alone for run in runs):
+            self._counted(runs, said)
+        text = ", ".join(sorted(f"{count} {reason}" for reason, count in said.items()))
+        return f"0/{len(engine.cluster.nodes)} nodes are available: {text}." if text else ""
+
+    def _refusal(self) -> str:
+        """Why the first member is refused before any node is asked."""
+        try:
+            self._engine.cycle.prepare(self._attempts[0])
+        except Unfit as unfit:
+            return unfit.message
         return ""
 
     def _runs(self) -> list[Run]:
@@ -100,13 +110,13 @@ class GroupRoom:
             runs.append(Run(attempt, 1, demand_of(engine, attempt.cycle, attempt.pod), narrowed))
         return runs
 
-    def _counted(self, runs: Iterable[Run]) -> Ints:
+    def _counted(self, runs: Iterable[Run], said: Counter[str] | None = None) -> Ints:
         alike = []
         for run in runs:
             assert run.demand is not None
             among = None if run.narrowed is None else self._named(run.narrowed)
             alike.append(Alike(run.demand, run.size, among))
-        return room_for(self._engine.cluster.nodes, alike)
+        return room_for(self._engine.cluster.nodes, alike, said=said)
 
     def _takes(self, run: Run) -> Bools:
         """The rows that take the first member."""
