@@ -145,3 +145,19 @@ def test_what_a_way_out_says_is_told() -> None:
     decisions = tried_with_failure(look)
     said = {each.message for each in decisions if isinstance(each, Wait)}
     assert said == {"gang default/g: 1 of 2 can be placed; 1 lacks cpu; on its way"}
+
+
+def test_members_do_not_overtake_each_other() -> None:
+    def look(trial: GroupTrial) -> Any:
+        return GroupWayOut((), {"p0": "a", "p1": "a"})
+
+    pods = [
+        pod("p0", cpu=2, priority=9, labels={"gang": "g"}),
+        pod("p1", cpu=2, priority=5, labels={"gang": "g"}, nominated="a"),
+    ]
+    stage = Stage(gang(2, post_filter_group=lambda self, cycle, group, trial: look(trial)))
+    stage.nodes(node("a", cpu=2))
+    stage.add(*pods)
+    decisions = stage.cycle() or []
+    assert [type(each) for each in decisions] == [Wait, Wait]
+    assert [stage.engine.nominator.node_of(each.uid) for each in pods] == ["a", "a"]

@@ -13,26 +13,25 @@ KEEP = 65_536  # rows; a reader further behind rebuilds sooner than it would rep
 class Journal:
     """An append-only list of rows with an absolute position."""
 
-    __slots__ = ("_base", "_keep", "rows")
+    __slots__ = ("_base", "_keep", "position", "rows")
 
     def __init__(self, keep: int | None = None) -> None:
         self._base = 0
         self._keep = KEEP if keep is None else keep
         self.rows: list[int] = []
-
-    @property
-    def position(self) -> int:
-        return self._base + len(self.rows)
+        self.position = 0  # always `_base` and the rows after it; every reader compares it, so it is at hand
 
     def write(self, row: int) -> None:
-        self.rows.append(row)
-        if len(self.rows) > 2 * self._keep:
-            del self.rows[: self._keep]
+        rows = self.rows
+        rows.append(row)
+        self.position += 1
+        if len(rows) > 2 * self._keep:
+            del rows[: self._keep]
             self._base += self._keep
 
     def restart(self) -> None:
         """Everything changed: every reader has to start over."""
-        self._base = self.position + 1
+        self._base = self.position = self.position + 1
         self.rows.clear()
 
     def since(self, position: int) -> list[int] | None:

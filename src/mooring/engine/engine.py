@@ -230,11 +230,11 @@ class Engine:
     def network(self) -> dict[str, tuple[str, ...]]:
         """The network domains each node is in, the widest first, as far as a plugin knows them."""
         for profile in self.profiles.values():
-            for name, method, _ in profile.at("network"):
+            for name, method, _ in profile.at("domains_of_nodes"):
                 try:
                     return dict(method())
                 except Exception as error:
-                    answers.raised(name, "network", error)  # logged; it is only shown
+                    answers.raised(name, "domains_of_nodes", error)  # logged; it is only shown
         return {}
 
     def activate(self, pods: Iterable[Pod]) -> None:

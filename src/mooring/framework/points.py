@@ -39,7 +39,7 @@ POINTS: dict[str, Point] = {
         _point("wake_at", ""),
         # pods tried together
         _point("order_of", "pod"),
-        _point("network", ""),
+        _point("domains_of_nodes", ""),
         _point("group", "pod"),
         _point("plan_group", "cycle group room", "preFilter"),
         _point("post_filter_group", "cycle group trial", "postFilter"),

@@ -6,8 +6,10 @@ columns of one table of nodes; it is then kept for that table only.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
+
+import msgspec
 
 from mooring.cluster.nodes import NodeTable
 from mooring.model.objects import PodSpec
@@ -15,6 +17,12 @@ from mooring.model.objects import PodSpec
 MOST = 4096  # specs; far above the number of workloads that wait at the same time
 
 T = TypeVar("T")
+
+
+class Sign(msgspec.Struct, frozen=True, cache_hash=True):
+    """What a plugin signs for pods that are alike: hashed once, however many of them come."""
+
+    of: Hashable
 
 
 class PerSpec(Generic[T]):

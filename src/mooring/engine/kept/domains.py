@@ -36,6 +36,12 @@ class Domains:
         self._told: list[tuple[str, DomainState, list[Key]]] = []  # those that are told of rows
         self._following: list[tuple[str, FollowingState]] = []  # those that find out themselves
         self._key_of: list[Callable[[int], Key]] = []
+        self._judging: list[
+            tuple[int, str, DomainState]
+        ] = []  # those that may reject, and where their keys are
+        self._scoring: list[
+            tuple[int, DomainState, Scorer, int]
+        ] = []  # those that may score, with their weight
 
     def __bool__(self) -> bool:
         return bool(self._plugins)
@@ -49,7 +55,7 @@ class Domains:
         """Begins with every row taken in."""
         self._states = [answers.call(p.name, "domain", p.domain, cycle, pod) for p in self._plugins]
         self._told, self._following, self._key_of = [], [], []
-        for plugin, state in zip(self._plugins, self._states, strict=True):
+        for plugin, state in self._pairs():
             if isinstance(state, FollowingState):
                 self._following.append((plugin.name, state))
                 self._key_of.append(state.key)
@@ -57,6 +63,9 @@ class Domains:
                 keys: list[Key] = []
                 self._told.append((plugin.name, state, keys))
                 self._key_of.append(keys.__getitem__)
+        placed = [(offset, p.name, s) for offset, (p, s) in enumerate(self._pairs(), self._first)]
+        self._judging = [each for each in placed if each[1] in self._filtering]
+        self._scoring = [(at, state, *self._scorers[n]) for at, n, state in placed if n in self._scorers]
         for name, following in self._following:
             answers.call(name, "domain", following.sync)
         for name, told, keys in self._told:
@@ -64,8 +73,11 @@ class Domains:
 
     def lend(self, cycle: Cycle) -> None:
         """Lets the per-node forms of this cycle use the states instead of making their own."""
-        for plugin, state in zip(self._plugins, self._states, strict=True):
+        for plugin, state in self._pairs():
             cycle.write(plugin.state_key(), state)
+
+    def _pairs(self) -> Iterable[tuple[DomainPlugin, DomainState]]:
+        return zip(self._plugins, self._states, strict=True)
 
     def sync(self, changed: Iterable[int]) -> set[int]:
         """Takes in the rows that changed; returns those whose keys may be others now."""
@@ -119,20 +131,18 @@ class Domains:
         """What the plugins add to each group of rows; None where one of them rejects it."""
         rated: list[int | None] = [0] * len(raws)
         passing: Sequence[int] = range(len(raws))
-        for offset, (plugin, state) in enumerate(zip(self._plugins, self._states, strict=True), self._first):
-            if state.filters and plugin.name in self._filtering:
-                passing = self._passing(plugin.name, state, offset, raws, passing)
+        for offset, name, state in self._judging:
+            if state.filters:
+                passing = self._passing(name, state, offset, raws, passing)
         if len(passing) < len(raws):
             rated = [None] * len(raws)
             for index in passing:
                 rated[index] = 0
-        for offset, (plugin, state) in enumerate(zip(self._plugins, self._states, strict=True), self._first):
-            if plugin.name not in self._scorers or not state.scores:
+        for offset, state, scorer, weight in self._scoring:
+            if not state.scores:
                 continue
             keys = [raws[index][offset] for index in passing]
-            scores = self._scores(
-                state, keys, [sizes[index] for index in passing], *self._scorers[plugin.name]
-            )
+            scores = self._scores(state, keys, [sizes[index] for index in passing], scorer, weight)
             for index, key in zip(passing, keys, strict=True):
                 rated[index] += scores[key]  # type: ignore[operator]
         return rated

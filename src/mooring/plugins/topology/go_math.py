@@ -5,7 +5,8 @@ C's log differs from Go's by one unit in the last place for one integer in a hun
 
 from __future__ import annotations
 
-from math import copysign, floor, frexp, sqrt
+from functools import lru_cache
+from math import frexp, sqrt
 
 LN2_HIGH = 6.93147180369123816490e-01
 LN2_LOW = 1.90821492927058770002e-10
@@ -14,6 +15,7 @@ EVEN = (3.999999999940941908e-01, 2.222219843214978396e-01, 1.531383769920937332
 HALF_SQRT2 = sqrt(2) / 2
 
 
+@lru_cache(maxsize=1024)  # of numbers of nodes and domains, which are the same from pod to pod
 def log(x: float) -> float:
     """The natural logarithm of a positive number."""
     fraction, exponent = frexp(x)
@@ -31,5 +33,7 @@ def log(x: float) -> float:
 
 def half_away(x: float) -> int:
     """To the nearest integer, halves away from zero."""
-    whole = floor(abs(x))
-    return int(copysign(whole + (abs(x) - whole >= 0.5), x))
+    if x < 0:
+        return -half_away(-x)
+    whole = int(x)
+    return whole + (x - whole >= 0.5)

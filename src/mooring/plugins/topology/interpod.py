@@ -17,6 +17,7 @@ from mooring.framework.normalize import minimum_maximum
 from mooring.framework.plugin import PluginArgs
 from mooring.framework.status import Status, unresolvable
 from mooring.model.objects import Node, Pod
+from mooring.plugins.kept import Sign
 from mooring.plugins.topology.carried import NOTHING_AGAINST, Against, Carried, CarriedIndex
 from mooring.plugins.topology.interpod_state import Counted, InterPodState, Weighed
 from mooring.plugins.topology.members import Memberships
@@ -38,10 +39,12 @@ class Known(msgspec.Struct, eq=False):
     pod: Pod
     terms: Terms
     keys: frozenset[str]
+    mistake: str  # in one of them
+    carried: tuple[Carried, ...]  # what such a pod holds against others, once it is placed
     # Terms that mean their own pods: nobody may carry them yet, and from the first one placed somebody does.
     # They count from the start, so that the first pod is of the same class as the others.
     against_itself: tuple[Carried, ...] = ()
-    sign: Hashable = None
+    sign: Sign | None = None
 
 
 class InterPodAffinity(DomainPlugin):
@@ -53,6 +56,7 @@ class InterPodAffinity(DomainPlugin):
     def __init__(self, args: InterPodAffinityArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._known: dict[Hashable, Known] = {}
+        self._last: tuple[Pod, Known] | None = None  # a pod is asked about several times in a row
         self._matching: dict[Hashable, Against] = {}
         self._matching_version: Hashable = None
         self._index = CarriedIndex()
@@ -69,10 +73,11 @@ class InterPodAffinity(DomainPlugin):
         if known is None and not against.carried:
             return None
         if known is None:
-            own, others, keys = None, against.sign, against.keys
+            own: Sign | None = None
+            others, keys = against.sign, against.keys
         else:
             if known.sign is None:
-                known.sign = self._own_sign(pod, known.terms)
+                known.sign = Sign(self._own_sign(pod, known.terms))
             others = against.sign
             if known.against_itself:
                 mine = {(kind, term.ident) for kind, term in known.against_itself}
@@ -95,8 +100,8 @@ class InterPodAffinity(DomainPlugin):
         )
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Status | None:
-        wrong = next((term.mistake for term in self._terms(pod).all() if term.mistake), "")
-        return unresolvable(f"parsing pod: {wrong}") if wrong else None
+        known = self._known_of(pod)
+        return unresolvable(f"parsing pod: {known.mistake}") if known is not None and known.mistake else None
 
     def domain(self, cycle: Cycle, pod: Pod) -> InterPodState:
         known, carried = self._known_of(pod), self._carried_against(pod)
@@ -166,26 +171,32 @@ class InterPodAffinity(DomainPlugin):
         affinity = pod.spec.affinity
         if affinity is None or not (affinity.pod_affinity or affinity.pod_anti_affinity):
             return None
+        if self._last is not None and self._last[0] is pod:
+            known = self._last[1]
+            return known if known.terms else None
         key = (id(affinity), pod.namespace, tuple(pod.labels.items()))
-        known = self._known.get(key)
-        if known is None or known.pod.spec.affinity is not affinity:
+        found = self._known.get(key)
+        if found is None or found.pod.spec.affinity is not affinity:
             if len(self._known) > REMEMBERED:
                 self._known.clear()
-            terms = Terms.of(pod, self._namespace_labels)
-            mine = tuple(
-                (kind, term)
-                for kind, term in _carried_by(terms)
-                if self._makes_a_difference(kind) and term.matches_pod(pod)
-            )
-            known = self._known[key] = Known(pod, terms, frozenset(term.key for term in terms.all()), mine)
-            self._asks_namespaces |= any(term.asks_namespaces for term in terms.all())
-        return known if known.terms else None
+            found = self._known[key] = self._worked_out(pod)
+        self._last = (pod, found)
+        return found if found.terms else None
+
+    def _worked_out(self, pod: Pod) -> Known:
+        terms = Terms.of(pod, self._namespace_labels)
+        every, carried = terms.all(), _carried_by(terms)
+        mine = tuple(
+            (kind, term) for kind, term in carried if self._makes_a_difference(kind) and term.matches_pod(pod)
+        )
+        self._asks_namespaces |= any(term.asks_namespaces for term in every)
+        mistake = next((term.mistake for term in every if term.mistake), "")
+        return Known(pod, terms, frozenset(term.key for term in every), mistake, carried, mine)
 
     def _carries(self, pod: Pod) -> tuple[Carried, ...]:
         """The terms a placed pod holds against those that come after it."""
-        if pod.spec.affinity is None:
-            return ()
-        return _carried_by(self._terms(pod))
+        known = self._known_of(pod)
+        return () if known is None else known.carried
 
     def _carried_against(self, pod: Pod) -> tuple[Carried, ...]:
         return self._against(pod).carried

@@ -18,6 +18,7 @@ from mooring.framework.plugin import PluginArgs
 from mooring.framework.status import Status, error
 from mooring.model.objects import Node, Pod, TopologySpreadConstraint
 from mooring.model.selectors import canonical
+from mooring.plugins.kept import Sign
 from mooring.plugins.topology.constraints import (
     HARD,
     SOFT,
@@ -76,7 +77,8 @@ class Known(msgspec.Struct, eq=False):
 
     pod: Pod
     constraints: tuple[Constraint, ...]
-    sign: Hashable = None
+    mistake: str = ""  # in a selector of theirs
+    sign: Sign | None = None
 
 
 class PodTopologySpread(DomainPlugin):
@@ -90,6 +92,7 @@ class PodTopologySpread(DomainPlugin):
         self._system = args.defaulting_type == "System"
         self._defaults = SYSTEM_DEFAULTS if self._system else args.default_constraints
         self._known: dict[Hashable, Known] = {}
+        self._last: tuple[Pod, Known] | None = None  # a pod is asked about several times in a row
         self._listers = [handle.lister(kind) for kind in LISTED]
         self._version = -1
 
@@ -98,7 +101,7 @@ class PodTopologySpread(DomainPlugin):
         if known is None or not known.constraints:
             return None
         if known.sign is None:
-            known.sign = self._own_sign(pod, known.constraints)
+            known.sign = Sign(self._own_sign(pod, known.constraints))
         unique = self.handle.unique_label
         return known.sign, tuple([unique(c.key) for c in known.constraints])
 
@@ -120,8 +123,8 @@ class PodTopologySpread(DomainPlugin):
         )
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Status | None:
-        wrong = mistake_in(self._constraints(pod), pod)
-        return error(wrong) if wrong else None
+        known = self._known_of(pod)
+        return error(known.mistake) if known is not None and known.mistake else None
 
     def domain(self, cycle: Cycle, pod: Pod) -> SpreadState:
         constraints = self._constraints(pod)
@@ -162,12 +165,17 @@ class PodTopologySpread(DomainPlugin):
         if version != self._version or len(self._known) > REMEMBERED:
             self._version = version
             self._known.clear()
+            self._last = None
+        if self._last is not None and self._last[0] is pod:
+            return self._last[1]
         meta = pod.metadata
         owners = [(o.kind, o.name) for o in meta.owner_references if o.controller]
         key = (id(pod.spec), meta.namespace, *owners, *meta.labels.items())
         known = self._known.get(key)
         if known is None or known.pod.spec is not pod.spec:
-            known = self._known[key] = Known(pod, self._worked_out(pod))
+            constraints = self._worked_out(pod)
+            known = self._known[key] = Known(pod, constraints, mistake_in(constraints, pod))
+        self._last = (pod, known)
         return known
 
     def _worked_out(self, pod: Pod) -> tuple[Constraint, ...]:

@@ -60,10 +60,11 @@ class SpreadState(FollowingState):
 
         self._hard_sums = [sums(c, hard_keys) for c in self._hard]
         self._soft_sums = [soft_sums(c) for c in self._soft]
+        self._all_sums = (*self._hard_sums, *self._soft_sums)
 
     def sync(self) -> Collection[int]:
         changed: Collection[int] = ()
-        for sums in (*self._hard_sums, *self._soft_sums):
+        for sums in self._all_sums:
             if moved := sums.sync():
                 changed = together(changed, moved)
         if changed:
@@ -80,7 +81,7 @@ class SpreadState(FollowingState):
 
     def numbered(self, rows: int) -> tuple[NDArray[Any], Sequence[Key]]:
         split = len(self._hard_sums)
-        numbers, tokens = combined((*self._hard_sums, *self._soft_sums), rows)
+        numbers, tokens = combined(self._all_sums, rows)
         return numbers, [(token[:split], token[split:]) for token in tokens]
 
     def status(self, key: Key) -> Status | None:
@@ -104,52 +105,56 @@ class SpreadState(FollowingState):
             if domains := sums.domains:
                 least = 0 if domains < constraint.min_domains else sums.smallest
                 rules.append((place, constraint.max_skew + least - adds, sums.by_token()))
-        return [self._keeps(key[0], rules) for key in keys]  # type: ignore[index]
-
-    def _keeps(self, tokens: tuple[Token, ...], rules: list[tuple[int, int, SumOf]]) -> bool:
-        """`status` with what is the same for all keys worked out."""
-        if MISSING in tokens:
-            return False
-        for place, most, sum_of in rules:
-            if sum_of(tokens[place], 0) > most:  # type: ignore[arg-type]
-                break
-        else:
-            return True
-        return False
+        return [_keeps(key[0], rules) for key in keys]  # type: ignore[index]
 
     def rows_that_matter(self) -> set[int]:
         return {row for sums in self._hard_sums for row in sums.rows_with_some()}
 
     def raw_scores(self, keys: Sequence[Key], sizes: Sequence[int]) -> list[int]:
         rows: list[tuple[Token, ...]] = [key[1] for key in keys]  # type: ignore[index]
-        ignored = [self._needs_all_keys and MISSING in tokens for tokens in rows]
-        kept = [(t, size) for t, size, skip in zip(rows, sizes, ignored, strict=True) if not skip]
-        weights = [log(self._size(number, kept) + 2) for number in range(len(self._soft))]
-        return [
-            IGNORED if skip else self._raw(tokens, weights)
-            for tokens, skip in zip(rows, ignored, strict=True)
+        needs_all = self._needs_all_keys
+        sized = zip(rows, sizes, strict=True)
+        kept = [(tokens, size) for tokens, size in sized if not (needs_all and MISSING in tokens)]
+        rules = [
+            (place, sums.by_token(), log(self._size(place, kept) + 2), constraint.max_skew - 1)
+            for place, (constraint, sums) in enumerate(zip(self._soft, self._soft_sums, strict=True))
         ]
+        return [IGNORED if needs_all and MISSING in tokens else _raw(tokens, rules) for tokens in rows]
 
     def clone(self) -> Self:
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy._hard_sums = [sums.clone() for sums in self._hard_sums]
         copy._soft_sums = [sums.clone() for sums in self._soft_sums]
+        copy._all_sums = (*copy._hard_sums, *copy._soft_sums)
         return copy
 
     def _size(self, number: int, kept: Sequence[tuple[tuple[Token, ...], int]]) -> int:
         """How many domains the feasible nodes are in. Nodes that lack the key count as one together."""
         key = self._soft[number].key
         if key == HOSTNAME:
-            return sum(size for _, size in kept)
+            return sum([size for _, size in kept])
         if not self._unique[key]:
             return len({tokens[number] for tokens, _ in kept})
         missing = any(tokens[number] is MISSING for tokens, _ in kept)
         return missing + sum(size for tokens, size in kept if tokens[number] is not MISSING)
 
-    def _raw(self, tokens: Sequence[Token], weights: Sequence[float]) -> int:
-        score = 0.0
-        for constraint, sums, token, weight in zip(self._soft, self._soft_sums, tokens, weights, strict=True):
-            if token is not MISSING:
-                score += sums.of(token) * weight + (constraint.max_skew - 1)
-        return half_away(score)
+
+def _keeps(tokens: tuple[Token, ...], rules: Sequence[tuple[int, int, SumOf]]) -> bool:
+    """`status` with what is the same for all keys worked out: the place of a token, and the most pods there
+    may be in its domain."""
+    if MISSING in tokens:
+        return False
+    for place, most, sum_of in rules:
+        if sum_of(tokens[place], 0) > most:  # type: ignore[arg-type]
+            return False
+    return True
+
+
+def _raw(tokens: tuple[Token, ...], rules: Sequence[tuple[int, SumOf, float, int]]) -> int:
+    """The score of a key, by the place of each token, its sums, their weight and the skew that is allowed."""
+    score = 0.0
+    for place, sum_of, weight, skew in rules:
+        if (token := tokens[place]) is not MISSING:
+            score += sum_of(token, 0) * weight + skew
+    return half_away(score)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Self
 
@@ -40,7 +41,7 @@ class DomainSums:
         self._counts_position = -1
         self._rows: dict[int, tuple[int, int]] = {}  # the domain and the count, of rows that have any
         self._sums: dict[int, int] = {}  # by domain, where there are any
-        self._domains_with: dict[int, int] = {}  # how many of these have each sum
+        self._domains_with: dict[int, int] | None = None  # how many of these have each sum, if anybody asks
         self.total = 0
 
     def sync(self) -> Collection[int]:
@@ -66,7 +67,7 @@ class DomainSums:
         return changed
 
     def _start_over(self) -> None:
-        self._rows, self._sums, self._domains_with, self.total = {}, {}, {}, 0
+        self._rows, self._sums, self._domains_with, self.total = {}, {}, None, 0
         for row in self._counts.by_row:
             self._take(row)
 
@@ -88,20 +89,17 @@ class DomainSums:
         before = self._sums.get(domain, 0)
         after = before + amount
         self.total += amount
-        if before:
-            self._histogram(before, -1)
         if after:
             self._sums[domain] = after
-            self._histogram(after, 1)
         else:
             del self._sums[domain]
-
-    def _histogram(self, total: int, domains: int) -> None:
-        count = self._domains_with.get(total, 0) + domains
-        if count:
-            self._domains_with[total] = count
-        else:
-            del self._domains_with[total]
+        if (domains_with := self._domains_with) is not None:
+            if before:
+                domains_with[before] -= 1
+                if not domains_with[before]:
+                    del domains_with[before]
+            if after:
+                domains_with[after] = domains_with.get(after, 0) + 1
 
     def token(self, row: int) -> Token:
         domain: int = self.members.domain_at[row]
@@ -142,13 +140,17 @@ class DomainSums:
     @property
     def smallest(self) -> int:
         """The smallest sum of any domain."""
-        return 0 if len(self._sums) < self.members.domains else min(self._domains_with)
+        if len(self._sums) < self.members.domains:
+            return 0
+        if self._domains_with is None:
+            self._domains_with = dict(Counter(self._sums.values()))
+        return min(self._domains_with)
 
     def clone(self) -> Self:
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy._rows, copy._sums = dict(self._rows), dict(self._sums)
-        copy._domains_with = dict(self._domains_with)
+        copy._domains_with = None
         return copy
 
 

@@ -34,7 +34,7 @@ def _table(result: Result, colors: Mapping[str, int]) -> str:
         rows.append(
             f'<tr><td class="w"><i class="swatch c{colors[name]}"></i><span class="mono">{text(name)}</span>'
             f'{state}</td><td class="n">{gang.placed:,} of {gang.members:,}</td><td class="n">{started}</td>'
-            f"<td>{text(where(gang.pods, result.network))}</td><td>{text(gang.message)}</td></tr>"
+            f'<td class="w">{text(where(gang.pods, result.network))}</td><td>{text(gang.message)}</td></tr>'
         )
     head = (
         '<tr><th>Gang</th><th class="n">Placed</th><th class="n">Started</th><th>Where</th>'

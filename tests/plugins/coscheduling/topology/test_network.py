@@ -114,7 +114,7 @@ def test_nt4_in_the_engine_and_it_starts_when_room_comes() -> None:
     assert started(there, *pods) == [None] * 4
     assert (
         "no candidate topology nodes can accommodate job, desiredOfferSlot: 4, topology topologyNode "
-        "spine/s1: 3;topology topologyNode spine/s2: 3, 0/8 nodes are available: "
+        "spine/s1: 3;topology topologyNode spine/s2: 3, 0/8 nodes are available: 8 Insufficient cpu."
     ) in there.message(pods[0])
     there.remove(low)
     there.advance(2)

@@ -148,18 +148,18 @@ class GangPreemption:
         seated: Seated,
     ) -> Found | None:
         gone = units(cleared.gone.values(), possible)
-        awaited = self._awaited(preemptor, seated)
-        counted = preemptor.alone and (preemptor.same_priority or not awaited)
+        by_priority = sorted(preemptor.pods, key=lambda pod: pod.priority)
+        awaited = self._awaited(by_priority[-1], seated)
+        counted = preemptor.alone and awaited == self._awaited(by_priority[0], seated)
         reprieve = Reprieve(trial, self._places, preemptor, seated, awaited=awaited, counted=counted)
         victims = reprieve.victims(gone, self._disruptions)
         if trial.place(seated) != seated:
             return None
         return Found(tuple(victims), seated, self._disruptions.violations(victims))
 
-    def _awaited(self, preemptor: Preemptor, seated: Seated) -> dict[str, list[Pod]]:
-        """Those that are to come to nodes of members before them."""
-        lowest = min(preemptor.pods, key=lambda pod: pod.priority)
-        ahead, placed = self._handle.nominated_ahead(lowest), self._places.pods.by_uid
+    def _awaited(self, member: Pod, seated: Seated) -> dict[str, list[Pod]]:
+        """Those that are to come to nodes of members, before one of them."""
+        ahead, placed = self._handle.nominated_ahead(member), self._places.pods.by_uid
         found = {
             name: [pod for pod in ahead[name] if pod.metadata.uid not in placed]
             for name in set(seated.values())

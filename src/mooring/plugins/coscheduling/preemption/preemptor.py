@@ -66,10 +66,6 @@ class Preemptor:
         return all(demand is not None and demand.alone for demand in self._demands.values())
 
     @property
-    def same_priority(self) -> bool:
-        return all(pod.priority == self.priority for pod in self.pods)
-
-    @property
     def alike(self) -> bool:
         return len({id(demand) for demand in self._demands.values()}) == 1
 

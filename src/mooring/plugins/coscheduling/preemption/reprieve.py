@@ -20,6 +20,9 @@ from mooring.plugins.coscheduling.preemption.preemptor import Preemptor
 from mooring.plugins.preemption.importance import started_us
 
 
+MOST_PLACED = 5_000  # members placed anew; nobody comes back after that: deciding has to come to an end
+
+
 class Unit(NamedTuple):
     """Pods that come back together: one, or those of a gang that were taken off, the most important first."""
 
@@ -64,7 +67,7 @@ class Reprieve:
     """Members hold their places in the trial, on the nodes of `seated`, while others come back. `awaited`
     are those that are to come to nodes first.
 
-    Where resources alone decide they are counted. Otherwise members are placed anew each time, for pods
+    Where resources alone decide they are counted. Otherwise members are placed anew besides, for pods
     anywhere may matter: once for many who come back, and by halves when that is too many.
     """
 
@@ -82,13 +85,15 @@ class Reprieve:
         self._nodes = places.nodes
         self._seated = dict(seated)
         self._counted = counted
+        self._left_to_place = MOST_PLACED
+        self._upset = False  # whether some members have lost their places
         self._gang_of: dict[str, Standing] = {}
         self._lost: dict[str, Placed] = {}  # by uid: who has not come back
         self._lost_of: Counter[str] = Counter()  # by gang
         self._reserved: dict[int, Reserved] = {}  # by row
         for uid, name in seated.items():
             demand = preemptor.demand(uid)
-            others = awaited.get(name, ()) if counted else ()
+            others = awaited.get(name, ())
             reserved = self._reserved.setdefault(self._nodes.rows[name], Reserved(len(others), {}))
             for resource, _ in () if demand is None else demand.amounts:
                 column = self._nodes.resource(resource)
@@ -176,7 +181,9 @@ class Reprieve:
         for placed in back:
             self._trial.remove(placed.pod.metadata.uid)
             self._lose(placed)
-        self._trial.place(self._seated)
+        if self._upset:
+            self._trial.place(self._seated)
+            self._upset = False
 
     def _lose(self, placed: Placed) -> None:
         uid = placed.pod.metadata.uid
@@ -202,7 +209,13 @@ class Reprieve:
         return True
 
     def _fits(self) -> bool:
-        return self._counted or self._trial.place(self._seated) == self._seated
+        if self._counted:
+            return True
+        if self._left_to_place <= 0:
+            return False
+        self._left_to_place -= len(self._seated)
+        self._upset = self._trial.place(self._seated) != self._seated
+        return not self._upset
 
 
 def _protected_first(gone: Sequence[Unit], disruptions: Disruptions) -> tuple[list[Unit], list[Unit]]:

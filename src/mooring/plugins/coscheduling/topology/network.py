@@ -64,10 +64,17 @@ class Network:
         if wish is None or not room.members:
             return None
         found = self._planner.plan(group, room, wish, self._placed(gangs), costs)
-        if isinstance(found, Status) and costs is None:
+        if isinstance(found, Status):
             self._refused.add(group.key)
         self._tell()
         return found
+
+    def paths(self) -> dict[str, tuple[str, ...]]:
+        """The domains of the cluster's own network that each node is in, the widest first."""
+        try:
+            return self._planner.trees.default().paths()
+        except ManifestError:
+            return {}
 
     def refused(self, group_key: str) -> bool:
         """Whether gangs wait because the last plan for them failed: then any change of nodes may help."""

@@ -60,6 +60,9 @@ class NetworkPoints(Plugin):
     def judges(self, sign: Hashable) -> bool:
         return sign != GANG
 
+    def domains_of_nodes(self) -> dict[str, tuple[str, ...]]:
+        return {} if self.network is None else self.network.paths()
+
     def plan_group(self, cycle: Cycle, group: Group, room: Room) -> Plan | Status | None:
         found = self.gangs.groups.get(group.key)
         if self.network is None or found is None:

@@ -99,3 +99,15 @@ class Tree:
     def children(self, depth: int, domain: int) -> range:
         first = self.levels[depth].first
         return range(int(first[domain]), int(first[domain + 1]))
+
+    def paths(self) -> dict[str, tuple[str, ...]]:
+        """The domains each node is in, the widest first, without the cluster."""
+        found: dict[str, tuple[str, ...]] = {}
+        for leaf, name in enumerate(self.leaves.names):
+            path: list[str] = []
+            domain = leaf
+            for level, above in zip(self.levels[:1:-1], self.levels[-2:0:-1], strict=True):
+                domain = int(level.parents[domain])
+                path.append(above.names[domain])
+            found[name] = tuple(reversed(path))
+        return found
