@@ -11,7 +11,7 @@ from mooring.framework.grouping import Group, GroupTrial, GroupWayOut, Plan, Roo
 from mooring.framework.measures import GROUP_ATTEMPTS
 from mooring.framework.meter import Meter
 from mooring.framework.status import unschedulable, wait
-from mooring.model.objects import Pod
+from mooring.model.objects import Pod, Taint
 
 GPU = "nvidia.com/gpu"
 
@@ -306,3 +306,27 @@ def test_attempts_at_groups_are_counted_by_result() -> None:
     results = ("unschedulable", "waiting_on_preemption", "scheduled", "error")
     counts = [meter.count(GROUP_ATTEMPTS, each, "default-scheduler").value for each in results]
     assert counts == [1, 1, 1, 0]
+
+
+def test_what_else_keeps_members_away_is_told_as_well() -> None:
+    taint = Taint(key="k", effect="NoSchedule")
+    stage = Stage(gang(2)).nodes(node("a", cpu=1), node("b", cpu=9, taints=(taint,)))
+    stage.add(*members(2))
+    decisions = stage.cycle()
+    assert {each.message for each in decisions or () if isinstance(each, Wait)} == {
+        "gang default/g: 1 of 2 can be placed; 1 lacks cpu (0/2 nodes are available: "
+        "1 Insufficient cpu, 1 node(s) had untolerated taint(s))"
+    }
+
+
+def test_a_group_waits_its_back_off_out() -> None:
+    def order_of(self: Any, pod: Pod) -> Any:
+        return (0.0, "default/g")
+
+    stage = Stage(gang(3, order_of=order_of)).nodes(node("a", cpu=2))
+    stage.add(*members(3))
+    stage.cycle()
+    stage.nodes(node("b", cpu=4))
+    assert stage.cycle() is None
+    stage.tick(2.0)
+    assert len(names(stage.cycle(), Bind)) == 3

@@ -52,12 +52,14 @@ class PodTable:
         return self.on_row[row]
 
     def add(self, placed: Placed) -> None:
-        if not placed.turn:
-            self._turns += 1
-            placed.turn = self._turns
-        self.by_uid[placed.pod.metadata.uid] = placed
-        row = placed.row
-        _insert(self.homeless.setdefault(placed.node, {}) if row is None else self.on(row), placed)
+        uid, row = placed.pod.metadata.uid, placed.row
+        self.by_uid[uid] = placed
+        pods = self.homeless.setdefault(placed.node, {}) if row is None else self.on(row)
+        if placed.turn:
+            _insert(pods, placed)
+            return
+        self._turns = placed.turn = self._turns + 1
+        pods[uid] = placed  # nobody came later
 
     def remove(self, placed: Placed) -> None:
         uid = placed.pod.metadata.uid
@@ -72,7 +74,7 @@ class PodTable:
 
 
 def _insert(pods: dict[str, Placed], placed: Placed) -> None:
-    """Puts a pod at its turn: last, unless it comes back because its going was undone."""
+    """Puts a pod that has been here before at its turn: its going was undone."""
     is_last = not pods or next(reversed(pods.values())).turn < placed.turn
     pods[placed.pod.metadata.uid] = placed
     if not is_last:

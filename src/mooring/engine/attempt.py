@@ -24,30 +24,16 @@ class Settled(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...] = ()
 
 
-class Attempt:
+class Attempt(msgspec.Struct, eq=False):
     """What the steps of a scheduling cycle hand on to each other."""
 
-    __slots__ = (
-        "cycle",
-        "decisions",
-        "pod",
-        "pod_class",
-        "profile",
-        "queued",
-        "refused",
-        "session",
-        "settled",
-        "together",
-    )
-
-    def __init__(self, queued: QueuedPod, profile: Profile, cycle: Cycle, *, together: bool = False) -> None:
-        self.queued = queued
-        self.profile = profile
-        self.cycle = cycle
-        self.pod: Pod = queued.pod  # as transformers and resizing make it
-        self.pod_class: PodClass | None = None
-        self.session: Session | None = None
-        self.decisions: list[Decision] = []
-        self.refused: dict[str, Status] = {}  # nodes that extenders reject with a reason
-        self.together = together  # with others: alone it looks for no way out
-        self.settled: Settled | None = None  # an offer that extenders have answered
+    queued: QueuedPod
+    profile: Profile
+    cycle: Cycle
+    pod: Pod  # as transformers and resizing make it
+    pod_class: PodClass | None = None
+    session: Session | None = None
+    decisions: list[Decision] = []
+    refused: dict[str, Status] = {}  # nodes that extenders reject with a reason
+    together: bool = False  # with others: alone it looks for no way out
+    settled: Settled | None = None  # an offer that extenders have answered

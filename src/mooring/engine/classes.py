@@ -98,10 +98,10 @@ class ProfileClasses:
         known = self._spec_signs.get(id(spec))
         if known is None:
             self._forget()
-            signs = self._signs(self._by_spec, pod)
+            signs = tuple([_sign(plugin, pod) for plugin in self._by_spec])
             known = self._spec_signs[id(spec)] = (spec, signs, self._sign_ids.id(signs))
         _, signs, sign_id = known
-        more = self._signs(self._by_pod, pod) if self._by_pod else ()
+        more = tuple([_sign(plugin, pod) for plugin in self._by_pod])
         labels = self._labelsets.intern(pod.metadata.namespace, pod.metadata.labels)
         if UNSIGNABLE in signs or UNSIGNABLE in more:
             return self._make(signs, more, labels.matches, shared=False)
@@ -113,9 +113,6 @@ class ProfileClasses:
         if found is None:
             found = self._classes[key] = self._make(signs, more, labels.matches, shared=True)
         return found
-
-    def _signs(self, plugins: list[Plugin], pod: Pod) -> Signs:
-        return tuple([_sign(plugin, pod) for plugin in plugins])
 
     def _make(self, signs: Signs, more: Signs, matches: tuple[int, ...], *, shared: bool) -> PodClass:
         by_plugin = zip((*self._by_spec, *self._by_pod), (*signs, *more), strict=True)
@@ -139,10 +136,12 @@ def _sign(plugin: Plugin, pod: Pod) -> Hashable:
     """What goes into the class for a plugin. Answers that are not kept need no more than an interest."""
     try:
         sign = plugin.sign(pod)
+        if sign is None:
+            return None
         hash(sign)
     except Exception as error:
         raise answers.raised(plugin.name, "sign", error) from error
-    if sign is None or plugin.scope is not Scope.CLUSTER or not plugin.judges(sign):
+    if plugin.scope is not Scope.CLUSTER or not plugin.judges(sign):
         return sign
     return WHOLE_POD
 

@@ -80,7 +80,7 @@ class SchedulingCycle:
     def go_on(self, queued: QueuedPod, now: float, step: Step) -> list[Decision]:
         """What a step decides about a pod, on the cluster as it is. Whatever ends the cycle is told."""
         profile = self._engine.profiles[queued.pod.spec.scheduler_name]
-        attempt = Attempt(queued, profile, Cycle(profile.name, now))
+        attempt = Attempt(queued, profile, Cycle(profile.name, now), queued.pod)
         try:
             self.take_step(attempt, step)
         except Parked:
@@ -97,9 +97,9 @@ class SchedulingCycle:
         engine, profile = self._engine, attempt.profile
         if not engine.cluster.nodes.rows:
             raise NoNodes
-        if profile.at("before_pre_filter"):
+        if profile.transforms_pods:
             self._transform(attempt)
-        if not profile.at("on_session_open"):
+        if not profile.opens_sessions:
             step(attempt)
             return
         attempt.session = self._open_session(attempt)

@@ -284,7 +284,9 @@ class SchedulingQueue:
     def _enter_backoff(self, queued: QueuedPod) -> None:
         if self._gated(queued):
             return
-        queued.where = Where.BACKOFF if queued.rejectors else Where.ERROR_BACKOFF
+        # A group is not tried early, as others are when nothing else is ready: it would be all of them again.
+        early = queued.rejectors and queued.group is None
+        queued.where = Where.BACKOFF if early else Where.ERROR_BACKOFF
         queued.backoff_expiration = self._backoff.expiration(queued)
         self._heaps[queued.where].push(queued)
 

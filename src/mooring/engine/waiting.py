@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+
+import msgspec
 
 from mooring.config.durations import format_duration
 from mooring.engine.queued import QueuedPod
@@ -15,29 +16,18 @@ from mooring.model.objects import Pod
 LONGEST_WAIT_S = 15 * 60
 
 
-class Reserved:
+class Reserved(msgspec.Struct, eq=False):
     """A pod that took a place, from reserve until the API server has it bound."""
 
-    __slots__ = ("cycle", "node_name", "patches", "pod", "profile", "queued")
-
-    def __init__(
-        self,
-        queued: QueuedPod,
-        cycle: Cycle,
-        profile: Profile,
-        pod: Pod,
-        node_name: str,
-        patches: tuple[Hook, ...] = (),
-    ) -> None:
-        self.queued = queued
-        self.cycle = cycle
-        self.profile = profile
-        self.pod = pod
-        self.node_name = node_name
-        self.patches = patches  # who may want something written before the bind
+    queued: QueuedPod
+    cycle: Cycle
+    profile: Profile
+    pod: Pod
+    node_name: str
+    patches: tuple[Hook, ...] = ()  # who may want something written before the bind
 
 
-class Held(NamedTuple):
+class Held(msgspec.Struct, frozen=True, eq=False):
     """A pod that holds its place, and what is left to do: who wants it to wait and how long at most, and
     whether binding takes long."""
 

@@ -29,6 +29,11 @@ class Freed(NamedTuple):
     places: Ints
     columns: dict[int, Ints]
 
+    def less(self, other: Freed) -> Freed:
+        """What is left of it when others take something of the same columns."""
+        columns = {column: amounts - other.columns[column] for column, amounts in self.columns.items()}
+        return Freed(self.places - other.places, columns)
+
 
 def room_for(
     nodes: NodeTable, runs: Iterable[Alike], freed: Freed | None = None, said: Counter[str] | None = None

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from mooring.model.objects import Pod
 
 
-class Cycle:
+class Cycle(msgspec.Struct, eq=False):
     """The state of an attempt. Plugins write to it in one point and read in a later one."""
 
-    __slots__ = ("_state", "now", "pods_to_activate", "profile", "skip_filter", "skip_pre_bind", "skip_score")
-
-    def __init__(self, profile: str, now: float) -> None:
-        self.profile = profile
-        self.now = now
-        self.skip_filter: frozenset[str] = frozenset()  # plugins that skipped at pre_filter
-        self.skip_score: frozenset[str] = frozenset()  # plugins that skipped at pre_score
-        self.skip_pre_bind: frozenset[str] = frozenset()  # plugins that have nothing to do before the bind
-        self.pods_to_activate: list[Pod] = []
-        self._state: dict[str, Any] | None = None
+    profile: str
+    now: float
+    skip_filter: frozenset[str] = frozenset()  # plugins that skipped at pre_filter
+    skip_score: frozenset[str] = frozenset()  # plugins that skipped at pre_score
+    skip_pre_bind: frozenset[str] = frozenset()  # plugins that have nothing to do before the bind
+    pods_to_activate: list[Pod] = []
+    _state: dict[str, Any] | None = None
 
     def write(self, key: str, value: Any) -> None:
         """Keeps a value for later points. A value with a `clone()` is cloned with the cycle."""

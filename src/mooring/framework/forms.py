@@ -181,16 +181,12 @@ class Scorer(Form):
     def __init__(self, plugin: Plugin, one: Any, many: Any) -> None:
         super().__init__(plugin, one, many)
         self.normalize = _normalizer(plugin)
+        self.raw = self.normalize is not None  # scores are still to be normalised
 
     @classmethod
     def of(cls, plugin: Plugin) -> Scorer | None:
         one, many = getattr(plugin, "score", None), getattr(plugin, "score_nodes", None)
         return cls(plugin, one, many) if one or many else None
-
-    @property
-    def raw(self) -> bool:
-        """Whether scores are still to be normalised."""
-        return self.normalize is not None
 
     def one(self, cycle: Cycle, pod: Any, node: StaticNode, table: NodeTable, cluster: ClusterView) -> int:
         if self.one_method is not None:

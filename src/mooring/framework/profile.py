@@ -50,6 +50,8 @@ class Profile:
         self.evaluating = self.looking | {name for name, p in plugins.items() if signs_itself(type(p))}
         # Nothing runs between the pre-filters and the choice of a node.
         self.goes_straight_on = not (self._at["after_pre_filter"] or self._at["find_one_node"])
+        self.transforms_pods = bool(self._at["before_pre_filter"])
+        self.opens_sessions = bool(self._at["on_session_open"])
         self.shapes_pods = bool(self._at["allocate"] or self._at["resize_pod"])
         self.queue_sort = self._at_config("queueSort")[0]
 

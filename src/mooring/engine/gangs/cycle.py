@@ -214,7 +214,7 @@ class GroupCycle:
                 decisions.append(cycle.fail(attempt.queued, tried.now, unfit.message, unfit.why, ""))
                 continue
             others = {plugin: wait for plugin, wait in held.waits.items() if plugin != tried.plugin}
-            cycle.let_go(attempt, held._replace(waits=others), patches[uid])
+            cycle.let_go(attempt, msgspec.structs.replace(held, waits=others), patches[uid])
             decisions.extend(attempt.decisions)
         return decisions
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from mooring.cluster.statement import Statement
@@ -22,7 +23,7 @@ UNPLANNED = "no place in the domain that was chosen"
 def attempt_at(engine: Engine, queued: QueuedPod, now: float) -> Attempt:
     """An attempt at one member of a group."""
     profile = engine.profiles[queued.pod.spec.scheduler_name]
-    return Attempt(queued, profile, Cycle(profile.name, now), together=True)
+    return Attempt(queued, profile, Cycle(profile.name, now), queued.pod, together=True)
 
 
 class Seat:
@@ -39,11 +40,15 @@ class Seat:
         narrowed = engine.cycle.prepare(attempt)
         if self._plan is not None:
             narrowed = self._narrow(attempt, narrowed)
-        assert attempt.pod_class is not None
-        found = engine.placer.place(attempt.pod_class, attempt.cycle, attempt.pod, narrowed, attempt.session)
+        found = self._look(attempt, narrowed)
         if isinstance(found, FitError):
             raise Unfit(found)
         return found
+
+    def _look(self, attempt: Attempt, narrowed: Narrowed | None) -> Choice | FitError:
+        assert attempt.pod_class is not None
+        about = attempt.pod_class, attempt.cycle, attempt.pod
+        return self._engine.placer.place(*about, narrowed, attempt.session)
 
     def take(self, attempt: Attempt, statement: Statement) -> str:
         """Finds a place and takes it, with nobody asked to reserve anything. Returns the node."""
@@ -58,6 +63,30 @@ class Seat:
         if planned is None or (narrowed is not None and planned not in narrowed.names):
             raise Unfit(self._engine.cycle.rejected(unresolvable(UNPLANNED).by(self._planner)))
         return Narrowed(frozenset({planned}), (self._planner,))
+
+
+class QuickSeat(Seat):
+    """The same, where nobody asks why: who is like the one before, which found no place, is not tried."""
+
+    _refused: tuple[Hashable, FitError] | None = None
+
+    def _look(self, attempt: Attempt, narrowed: Narrowed | None) -> Choice | FitError:
+        like = self._like(attempt, narrowed)
+        if like is not None and self._refused is not None and self._refused[0] == like:
+            return self._refused[1]
+        found = super()._look(attempt, narrowed)
+        self._refused = (like, found) if isinstance(found, FitError) and like is not None else None
+        return found
+
+    def _like(self, attempt: Attempt, narrowed: Narrowed | None) -> Hashable:
+        """What members have in common that are all refused if one of them is; None for one that may differ."""
+        pod_class, pod = attempt.pod_class, attempt.pod
+        assert pod_class is not None
+        if attempt.session is not None or not pod_class.shared:
+            return None
+        if self._engine.nominator.node_of(pod.metadata.uid):
+            return None
+        return pod_class, pod.priority, attempt.cycle.skip_filter, narrowed
 
 
 class FirstOf(Seat):

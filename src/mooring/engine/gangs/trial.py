@@ -13,7 +13,7 @@ from mooring.engine.attempt import Attempt
 from mooring.engine.classes import PodClass
 from mooring.engine.cycle import Unfit
 from mooring.engine.full import rows_mask
-from mooring.engine.gangs.members import FirstOf, Seat, attempt_at
+from mooring.engine.gangs.members import FirstOf, QuickSeat, Seat, attempt_at
 from mooring.engine.gangs.room import GroupRoom
 from mooring.engine.placing import Narrowed
 from mooring.engine.trial import demand_of
@@ -100,7 +100,7 @@ class EngineGroupTrial:
         for uid in self._seated:
             self._statement.give_back(uid)
         self._seated = {}
-        seat = Seat(self._engine, self._planner, None if plan is None else dict(plan))
+        seat = QuickSeat(self._engine, self._planner, None if plan is None else dict(plan))
         for attempt in self._attempts():
             try:
                 node_name = self._sit(attempt, seat)

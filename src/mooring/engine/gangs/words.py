@@ -30,8 +30,8 @@ def not_let_go(group: Group, reasons: Iterable[str]) -> str:
     return f"{group.title}: {why or 'its members have places and must wait for others'}"
 
 
-def _what_is_missing(why: FitError) -> tuple[str, ...]:
-    """The resources most nodes have too little of, or the whole reason when it is something else."""
+def _what_is_missing(why: FitError) -> tuple[str, str]:
+    """The resources most nodes have too little of, and all reasons when there are others too."""
     if why.pre_filter_message:
         return ("", why.pre_filter_message)
     reasons = why.histogram()
@@ -40,13 +40,15 @@ def _what_is_missing(why: FitError) -> tuple[str, ...]:
         for reason, count in reasons.items()
         if reason.startswith(INSUFFICIENT)
     }
-    if short:
-        most = max(short.values())
-        return tuple(sorted(name for name, count in short.items() if count == most))
-    return ("", why.message())
+    if not short:
+        return ("", why.message())
+    most = max(short.values())
+    names = sorted(name for name, count in short.items() if count == most)
+    return (" and ".join(names), "" if len(reasons) == len(short) else why.message())
 
 
-def _verb(count: int, what: tuple[str, ...]) -> str:
+def _verb(count: int, what: tuple[str, str]) -> str:
     if what[0]:
-        return f"{'lacks' if count == 1 else 'lack'} {' and '.join(what)}"
+        said = f"{'lacks' if count == 1 else 'lack'} {what[0]}"
+        return f"{said} ({what[1].rstrip('.')})" if what[1] else said
     return f"{'fits' if count == 1 else 'fit'} nowhere: {what[1].rstrip('.')}"

@@ -71,11 +71,11 @@ class RowForms:
         base: int = self._static.base_at[row]
         if base < 0:
             return NOWHERE
-        node = self._view.view(row)
-        for form in self._forms.filters:
+        node, forms = self._view.view(row), self._forms
+        for form in forms.filters:
             if not self._passes(cycle, pod, node, form):
                 return NOWHERE
-        for scorer, weight in self._forms.plain:
+        for scorer, weight in forms.plain:
             base += weight * self._score(cycle, pod, node, scorer)
         return base
 

@@ -88,6 +88,9 @@ class KeptEvaluations:
         last, busy = self._last, self._busy
         if len(last) == LAST_DECISIONS:
             first = last[0]
+            if first is pod_class:  # as many as before
+                last.append(pod_class)
+                return
             if busy[first] == 1:
                 del busy[first]
             else:

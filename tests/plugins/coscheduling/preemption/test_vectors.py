@@ -91,7 +91,7 @@ def test_nt4_no_spine_is_large_enough() -> None:
     found = arena.attempt(*gang_pods("g", 4, cpu=16, notes={"network-topology-spec": MUST_SPINE}))
     assert (
         "desiredOfferSlot: 4, topology topologyNode spine/s1: 3;topology topologyNode spine/s2: 3, "
-        "0/8 nodes are available: 2 Insufficient cpu."
+        "0/8 nodes are available: 8 Insufficient cpu."
     ) in found.message
     assert (found.nominated, found.victims) == ({}, [])
 

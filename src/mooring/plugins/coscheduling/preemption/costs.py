@@ -56,8 +56,8 @@ class Costs:
             yield heappop(known)[3]
 
 
-def pods_to_go(places: Places, demand: Demand | None, freed: Freed) -> Ints:
-    """About how many pods have to go from each row for one member."""
+def pods_to_go(places: Places, demand: Demand | None, freed: Freed, taken: Freed) -> Ints:
+    """About how many pods have to go from each row for one member, when others take something first."""
     nodes = places.nodes
     high = nodes.high
     many: Ints = np.zeros(high, np.int64)
@@ -65,6 +65,7 @@ def pods_to_go(places: Places, demand: Demand | None, freed: Freed) -> Ints:
         column = nodes.resource(name)
         columns = nodes.resources[column]
         short = amount - columns.allocatable.array[:high] + columns.requested.array[:high]
+        short = short + taken.columns[column]
         frees = np.maximum(freed.columns[column], 1)
         pods = -(-np.maximum(short, 0) * freed.places // frees)
         many = np.maximum(many, pods)

@@ -6,10 +6,12 @@ are leaving already are nobody's victims: their room is there for the taking.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from mooring.cluster.charge import Charge, Charges
+from mooring.cluster.columns import Rows
 from mooring.cluster.nodes import Ints, NodeTable
 from mooring.cluster.pods import Hold, Placed, PodTable
 from mooring.framework.capacity import Freed
@@ -20,6 +22,7 @@ DISABLE_PREEMPTIBLE = "scheduling.koordinator.sh/disable-preemptible"
 QUOTA_PREEMPTIBLE = "quota.scheduling.koordinator.sh/preemptible"
 
 Test = Callable[[Placed], bool]
+Awaited = Mapping[str, Sequence[Pod]]  # pods that are to come to nodes first, by node
 
 
 class Places:
@@ -28,6 +31,11 @@ class Places:
     def __init__(self, nodes: NodeTable, pods: PodTable) -> None:
         self.nodes = nodes
         self.pods = pods
+        self._charges = Charges(nodes.resource)
+
+    def charge(self, pod: Pod) -> Charge:
+        """What a pod that has no place yet will take."""
+        return self._charges.of(pod, bound=False)
 
     def name(self, row: int) -> str:
         return self.nodes.object_at(row).metadata.name
@@ -140,19 +148,27 @@ class Possible:
             for row, placed in by_row.items():
                 rows += [row] * len(placed)
                 gone += placed
-        at = np.array(rows, np.intp)
-        places: Ints = np.bincount(at, minlength=high).astype(np.int64)
-        return Freed(places, {column: _summed(at, gone, column, high) for column in columns})
+        return _freed(np.array(rows, np.intp), [placed.charge for placed in gone], columns, high)
 
 
-def _summed(
-    at: np.ndarray[tuple[int, ...], np.dtype[np.intp]], gone: list[Placed], column: int, high: int
-) -> Ints:
+def taken(places: Places, awaited: Awaited, columns: Iterable[int]) -> Freed:
+    """What those take who are to come to nodes first."""
+    nodes = places.nodes
+    coming = [(nodes.rows[name], pod) for name, pods in awaited.items() for pod in pods if name in nodes.rows]
+    at = np.array([row for row, _ in coming], np.intp)
+    return _freed(at, [places.charge(pod) for _, pod in coming], columns, nodes.high)
+
+
+def _freed(at: Rows, charges: list[Charge], columns: Iterable[int], high: int) -> Freed:
+    places: Ints = np.bincount(at, minlength=high).astype(np.int64)
+    return Freed(places, {column: _summed(at, charges, column, high) for column in columns})
+
+
+def _summed(at: Rows, charges: list[Charge], column: int, high: int) -> Ints:
     """Amounts of one column by row; pods that ask for the same share one charge, which is read once."""
     known: dict[int, int] = {}
     amounts = []
-    for placed in gone:
-        charge = placed.charge
+    for charge in charges:
         amount = known.get(id(charge))
         if amount is None:
             amount = known[id(charge)] = dict(charge.columns).get(column, 0)

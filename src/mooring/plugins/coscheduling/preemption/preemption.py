@@ -20,7 +20,7 @@ from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.preemption.cleared import Cleared
 from mooring.plugins.coscheduling.preemption.disruptions import Count, Disruptions
 from mooring.plugins.coscheduling.preemption.gangs import PlacedGangs
-from mooring.plugins.coscheduling.preemption.possible import Places, Possible
+from mooring.plugins.coscheduling.preemption.possible import Awaited, Places, Possible
 from mooring.plugins.coscheduling.preemption.preemptor import Preemptor, chosen, hopeless
 from mooring.plugins.coscheduling.preemption.reprieve import Reprieve, units
 from mooring.plugins.coscheduling.preemption.search import Planned, Search, Seated
@@ -110,17 +110,18 @@ class GangPreemption:
         everyone = Possible(self._places, self._gangs, preemptor.priority, own, rows)
         if not everyone.rows():
             return GroupWayOut(status=_no(NOBODY.format(nodes=len(nodes), reason=NO_VICTIMS_REASON)))
+        awaited = self._awaited(max(wanted, key=lambda pod: pod.priority))
         best: Found | None = None
         why_not = ""
         for possible, count in self._with_fewer_violations(everyone):
             if count is not None and best is None:
                 continue  # no fewer fit without more
             cleared = Cleared(trial, possible, count)
-            search = Search(trial, group, self._places, preemptor, possible, cleared)
+            search = Search(trial, group, self._places, preemptor, possible, cleared, awaited)
             seated = search.seated(plan)
             why_not = _why_not(search, preemptor)
             if seated is not None:
-                found = self._found(trial, preemptor, possible, cleared, seated)
+                found = self._found(trial, preemptor, possible, cleared, seated, awaited)
                 if found is not None and (best is None or found.violations < best.violations):
                     best = found
             if best is not None and not best.violations:
@@ -146,26 +147,25 @@ class GangPreemption:
         possible: Possible,
         cleared: Cleared,
         seated: Seated,
+        awaited: Awaited,
     ) -> Found | None:
         gone = units(cleared.gone.values(), possible)
-        by_priority = sorted(preemptor.pods, key=lambda pod: pod.priority)
-        awaited = self._awaited(by_priority[-1], seated)
-        counted = preemptor.alone and awaited == self._awaited(by_priority[0], seated)
+        by_all = self._awaited(min(preemptor.pods, key=lambda pod: pod.priority))
+        used = set(seated.values())
+        counted = preemptor.alone and all(awaited.get(name) == by_all.get(name) for name in used)
         reprieve = Reprieve(trial, self._places, preemptor, seated, awaited=awaited, counted=counted)
         victims = reprieve.victims(gone, self._disruptions)
         if trial.place(seated) != seated:
             return None
         return Found(tuple(victims), seated, self._disruptions.violations(victims))
 
-    def _awaited(self, member: Pod, seated: Seated) -> dict[str, list[Pod]]:
-        """Those that are to come to nodes of members, before one of them."""
+    def _awaited(self, member: Pod) -> dict[str, list[Pod]]:
+        """Those that are to come to nodes before a member, by node."""
         ahead, placed = self._handle.nominated_ahead(member), self._places.pods.by_uid
-        found = {
-            name: [pod for pod in ahead[name] if pod.metadata.uid not in placed]
-            for name in set(seated.values())
-            if name in ahead
-        }
-        return {name: pods for name, pods in found.items() if pods}
+        found = (
+            (name, [pod for pod in pods if pod.metadata.uid not in placed]) for name, pods in ahead.items()
+        )
+        return {name: pods for name, pods in found if pods}
 
     def _told(self, found: Found) -> GroupWayOut:
         touched = {placed.node for placed in found.victims}

@@ -19,7 +19,6 @@ from mooring.plugins.coscheduling.preemption.possible import Places, Possible
 from mooring.plugins.coscheduling.preemption.preemptor import Preemptor
 from mooring.plugins.preemption.importance import started_us
 
-
 MOST_PLACED = 5_000  # members placed anew; nobody comes back after that: deciding has to come to an end
 
 

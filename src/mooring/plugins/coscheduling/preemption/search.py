@@ -16,7 +16,7 @@ from mooring.framework.status import Status
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.preemption.cleared import Cleared
 from mooring.plugins.coscheduling.preemption.costs import Costs, pods_to_go
-from mooring.plugins.coscheduling.preemption.possible import Places, Possible
+from mooring.plugins.coscheduling.preemption.possible import Awaited, Places, Possible, taken
 from mooring.plugins.coscheduling.preemption.preemptor import Preemptor
 
 Planned = Callable[[Group, Room, Mapping[str, int]], Plan | Status | None]  # the last are costs, by node
@@ -58,6 +58,7 @@ class Search:
         preemptor: Preemptor,
         possible: Possible,
         cleared: Cleared,
+        awaited: Awaited,
     ) -> None:
         self._trial = trial
         self._group = group
@@ -67,9 +68,12 @@ class Search:
         self._costs = Costs(possible, places)
         self._rows = possible.rows()
         columns = preemptor.columns()
-        self._freed = possible.freed(columns, leaving=False)
-        everything = possible.freed(columns, leaving=True) if possible.leaving else self._freed
-        self.most = preemptor.most(everything)
+        going = possible.freed(columns, leaving=False)
+        everything = possible.freed(columns, leaving=True) if possible.leaving else going
+        others = taken(places, awaited, columns)
+        self.most = preemptor.most(everything.less(others))
+        self._freed = going.less(others)
+        self._going, self._others = going, others
         self.refusal: Status | None = None  # of the plan
 
     def seated(self, plan: Planned | None) -> Seated | None:
@@ -121,7 +125,7 @@ class Search:
         for uid in missing:
             if preemptor.demand(uid) is not preemptor.demand(missing[0]):
                 able |= preemptor.takes(uid, self._freed) > 0
-        count = pods_to_go(self._places, preemptor.demand(missing[0]), self._freed)
+        count = pods_to_go(self._places, preemptor.demand(missing[0]), self._going, self._others)
         rows = [row for row in self._rows if able[row]]
         order = self._costs.in_order(rows, count)
         if not preemptor.alone:
