@@ -317,10 +317,12 @@ class SchedulingCycle:
     def bind(self, reserved: Reserved, patch: dict[str, Any] | None = None) -> Bind:
         """The pod's place is final as far as we are concerned: have it bound."""
         engine, pod = self._engine, reserved.pod
+        uid = pod.metadata.uid
         if patch is None:
-            patch = merge_patches(reserved.patches, reserved.cycle, pod, reserved.node_name)
-        engine.queue.bound(pod.metadata.uid)
-        engine.binding[pod.metadata.uid] = reserved
+            wanting = reserved.patches
+            patch = merge_patches(wanting, reserved.cycle, pod, reserved.node_name) if wanting else {}
+        engine.queue.bound(uid)
+        engine.binding[uid] = reserved
         bind = Bind(reserved.queued.pod, reserved.node_name, reserved.profile, reserved.cycle, patch)
         return bind if engine.extenders is None else engine.extenders.binding(bind)
 

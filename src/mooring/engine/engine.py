@@ -103,7 +103,7 @@ class Engine:
         """Takes one event in. Returns what it decides at once: a pod let go from permit, say."""
         self.now = now
         self._ingest.take(event, now)
-        return self._flush()
+        return self._flush() if self._decided else []
 
     def schedule(self, now: float) -> list[Decision] | None:
         """One scheduling cycle for the next pod, or None when no pod is ready."""

@@ -89,8 +89,11 @@ class Ingest:
 
     def _pod_event(self, event: PodAdded | PodChanged, now: float) -> None:
         pod = event.pod
-        for hook in self._told_seen:
-            self._tell(hook, pod)
+        for name, method, _ in self._told_seen:
+            try:
+                method(pod)
+            except Exception as error:
+                answers.raised(name, "following", error)
         if pod.status.phase in FINISHED:
             self._pod_gone(pod, now)
         elif pod.spec.node_name:

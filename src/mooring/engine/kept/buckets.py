@@ -150,7 +150,7 @@ class Buckets:
     def best(self) -> tuple[int, list[list[int]]]:
         """The highest total, and the buckets whose rows have it."""
         best, tied = -1, []
-        for group, addition in self.additions():
+        for group, addition in self._additions if self._additions is not None else self.additions():
             base = group.bits.bit_length() - 1
             total = base + addition
             if total > best:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from mooring.framework.forms import Filter, Scorer
 from mooring.framework.normalize import MAX_SCORE
 from mooring.framework.podshape import PodShape
 
+Ask = Callable[[Cycle, Any, NodeView], Any]
+
 
 class RowForms:
     """Bases of rows, static scores included; NOWHERE where a row is not feasible."""
@@ -31,6 +34,10 @@ class RowForms:
         self._forms = forms
         self.raw = forms.raw
         self._shape: PodShape | None = None
+        # How each is asked about one node, and who it is: put together once, as it is done for every pod.
+        self._one_filters = [(form.name, self._one(form)) for form in forms.filters]
+        self._one_scorers = [(s.name, self._one(s), weight) for s, weight in forms.plain]
+        self._one_raws = [(s.name, self._one(s)) for s, _ in forms.raw]
 
     @property
     def over_pods(self) -> bool:
@@ -71,18 +78,29 @@ class RowForms:
         base: int = self._static.base_at[row]
         if base < 0:
             return NOWHERE
-        node, forms = self._view.view(row), self._forms
-        for form in forms.filters:
-            if not self._passes(cycle, pod, node, form):
+        node = self._view.view(row)
+        for name, ask in self._one_filters:
+            try:
+                status = ask(cycle, pod, node)
+            except Exception as error:
+                raise answers.raised(name, "filter", error) from error
+            if status is not None and answers.status(name, "filter", status, FILTER_CODES) is not None:
                 return NOWHERE
-        for scorer, weight in forms.plain:
-            base += weight * self._score(cycle, pod, node, scorer)
+        for name, ask, weight in self._one_scorers:
+            try:
+                score = ask(cycle, pod, node)
+            except Exception as error:
+                raise answers.raised(name, "score", error) from error
+            if type(score) is not int or not 0 <= score <= MAX_SCORE:
+                score = answers.score(name, score, raw=False)
+            base += weight * score
         return base
 
     def raws(self, cycle: Cycle, pod: Any, row: int) -> tuple[int, ...]:
         """Raw scores of one row, which is feasible."""
         node = self._view.view(row)
-        return tuple([self._score(cycle, pod, node, scorer) for scorer, _ in self.raw])
+        scores = [(name, answers.call(name, "score", ask, cycle, pod, node)) for name, ask in self._one_raws]
+        return tuple([answers.score(name, score, raw=True) for name, score in scores])
 
     def _shown(self, form: Filter | Scorer, pod: Any) -> Any:
         """The pod as a plugin may see it. Pods of a class look alike: one shape serves them all."""
@@ -92,25 +110,13 @@ class RowForms:
             self._shape = PodShape(pod)
         return self._shape
 
-    def _passes(self, cycle: Cycle, pod: Any, node: NodeView, form: Filter) -> bool:
-        shown = (self._shape or self._shown(form, pod)) if form.hides_identity else pod
-        if form.one_method is None:
-            status = form.one(cycle, shown, node, self._cluster.nodes, self._view)
-        else:
-            try:
-                status = form.one_method(cycle, shown, node)
-            except Exception as error:
-                raise answers.raised(form.name, "filter", error) from error
-        return status is None or answers.status(form.name, "filter", status, FILTER_CODES) is None
-
-    def _score(self, cycle: Cycle, pod: Any, node: NodeView, scorer: Scorer) -> int:
-        shown = (self._shape or self._shown(scorer, pod)) if scorer.hides_identity else pod
-        if scorer.one_method is None:
-            return scorer.one(cycle, shown, node, self._cluster.nodes, self._view)
-        try:
-            score = scorer.one_method(cycle, shown, node)
-        except Exception as error:
-            raise answers.raised(scorer.name, "score", error) from error
-        if type(score) is int and (scorer.raw or 0 <= score <= MAX_SCORE):
-            return score
-        return answers.score(scorer.name, score, raw=scorer.raw)
+    def _one(self, form: Filter | Scorer) -> Ask:
+        """What to call to ask about one node: the plugin's own method, if it can be called as it is."""
+        method = form.one_method
+        if method is None:
+            nodes, view = self._cluster.nodes, self._view
+            return lambda cycle, pod, node: form.one(cycle, self._shown(form, pod), node, nodes, view)
+        if form.hides_identity:
+            return lambda cycle, pod, node: method(cycle, self._shown(form, pod), node)
+        ask: Ask = method
+        return ask

@@ -57,7 +57,12 @@ class StaticPart:
     def sync(self, cycle: Cycle, pod: Any) -> None:
         """Brings the answers up to date with the node objects."""
         journal = self._cluster.nodes.node_journal
-        versions = [self._version(plugin) for plugin in self._changing] if self._changing else []
+        versions: list[Hashable] = []
+        for plugin in self._changing:
+            try:
+                versions.append(plugin.version)
+            except Exception as error:
+                raise answers.raised(plugin.name, "version", error) from error
         if journal.position == self._position and versions == self._versions:
             return
         rows = journal.since(self._position) if self._position >= 0 else None
@@ -73,12 +78,6 @@ class StaticPart:
 
     def _outgrown(self) -> bool:
         return len(self.base) != self._cluster.nodes.capacity
-
-    def _version(self, plugin: Plugin) -> Hashable:
-        try:
-            return plugin.version
-        except Exception as error:
-            raise answers.raised(plugin.name, "version", error) from error
 
     def _build(self, cycle: Cycle, pod: Any) -> None:
         nodes = self._cluster.nodes

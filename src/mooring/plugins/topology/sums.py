@@ -50,7 +50,9 @@ class DomainSums:
         members.sync()
         if self._counts_position == counts.position and self._members_position == members.journal.position:
             return ()
-        nodes = members.journal.since(self._members_position) if self._members_position >= 0 else None
+        nodes: Collection[int] | None = ()
+        if self._members_position != members.journal.position:
+            nodes = members.journal.since(self._members_position) if self._members_position >= 0 else None
         pods = counts.since(self._counts_position) if self._counts_position >= 0 else None
         changed: Collection[int]
         if nodes is None:

@@ -7,30 +7,21 @@ from collections.abc import Mapping
 from mooring.framework.handle import Lister
 from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling import keys
-from mooring.plugins.coscheduling.declared import Declared, Form, Part, Terms
-from mooring.plugins.coscheduling.forms.pod_group import field, mappings, spec_of
+from mooring.plugins.coscheduling.declared import Part, Terms
+from mooring.plugins.coscheduling.forms.pod_group import NamedInMetadata, field, mappings, spec_of
 from mooring.plugins.coscheduling.reading import Reading
 
 
-class Kai(Form):
+class Kai(NamedInMetadata):
     name = "KAI"
     kinds = ("PodGroup.scheduling.run.ai",)
     reads = ("scheduling.run.ai/v2alpha2/podgroups",)
     prefix = "kai:"
+    where = "annotation"
+    naming_key = keys.KAI_POD_GROUP
 
-    def declared(self, pod: Pod) -> Declared | None:
-        name = pod.annotations.get(keys.KAI_POD_GROUP)
-        if not name:
-            return None
-        gang_id = f"{pod.namespace}/{name}"
-        return Declared(
-            form=self.name,
-            key=self.prefix + gang_id,
-            id=gang_id,
-            source=gang_id,
-            said=f'annotation {keys.KAI_POD_GROUP} "{name}"',
-            part=pod.labels.get(keys.KAI_SUB_GROUP, "").lower(),
-        )
+    def part_of(self, pod: Pod) -> str:
+        return pod.labels.get(keys.KAI_SUB_GROUP, "").lower()
 
     def terms(self, found: Object, entry: str, listers: Mapping[str, Lister]) -> Terms | None:
         spec, reading = spec_of(found), Reading()

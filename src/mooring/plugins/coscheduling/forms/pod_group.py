@@ -1,13 +1,41 @@
-"""PodGroups of Koordinator and of scheduler-plugins: a minimum in the spec, the rest in annotations."""
+"""PodGroups that pods name, and what they say: a minimum in the spec, the rest in annotations."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from mooring.model.objects import Object
+from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling import keys
-from mooring.plugins.coscheduling.declared import Terms
+from mooring.plugins.coscheduling.declared import Declared, Form, Terms
 from mooring.plugins.coscheduling.reading import Reading
+
+
+class NamedInMetadata(Form):
+    """Pods name their PodGroup under one key.
+
+    where    what the key is of: `label` or `annotation`
+    """
+
+    where: ClassVar[str]
+    naming_key: ClassVar[str]
+
+    def declared(self, pod: Pod) -> Declared | None:
+        name = (pod.labels if self.where == "label" else pod.annotations).get(self.naming_key)
+        if not name:
+            return None
+        gang_id = f"{pod.namespace}/{name}"
+        return Declared(
+            form=self.name,
+            key=self.prefix + gang_id,
+            id=gang_id,
+            source=gang_id,
+            said=f'{self.where} {self.naming_key} "{name}"',
+            part=self.part_of(pod),
+        )
+
+    def part_of(self, pod: Pod) -> str:
+        """The part of the gang a pod belongs to; "" when gangs have none."""
+        return ""
 
 
 def spec_of(found: Object) -> dict[str, Any]:

@@ -7,30 +7,21 @@ from collections.abc import Mapping
 from mooring.framework.handle import Lister
 from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling import keys
-from mooring.plugins.coscheduling.declared import Declared, Form, Part, Terms
-from mooring.plugins.coscheduling.forms.pod_group import field, mapping, spec_of
+from mooring.plugins.coscheduling.declared import Part, Terms
+from mooring.plugins.coscheduling.forms.pod_group import NamedInMetadata, field, mapping, spec_of
 from mooring.plugins.coscheduling.reading import Reading
 
 
-class Volcano(Form):
+class Volcano(NamedInMetadata):
     name = "Volcano"
     kinds = ("PodGroup.scheduling.volcano.sh",)
     reads = ("scheduling.volcano.sh/v1beta1/podgroups",)
     prefix = "volcano:"
+    where = "annotation"
+    naming_key = keys.VOLCANO_POD_GROUP
 
-    def declared(self, pod: Pod) -> Declared | None:
-        name = pod.annotations.get(keys.VOLCANO_POD_GROUP)
-        if not name:
-            return None
-        gang_id = f"{pod.namespace}/{name}"
-        return Declared(
-            form=self.name,
-            key=self.prefix + gang_id,
-            id=gang_id,
-            source=gang_id,
-            said=f'annotation {keys.VOLCANO_POD_GROUP} "{name}"',
-            part=pod.annotations.get(keys.VOLCANO_TASK, ""),
-        )
+    def part_of(self, pod: Pod) -> str:
+        return pod.annotations.get(keys.VOLCANO_TASK, "")
 
     def terms(self, found: Object, entry: str, listers: Mapping[str, Lister]) -> Terms | None:
         spec, reading = spec_of(found), Reading()
