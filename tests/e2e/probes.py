@@ -77,13 +77,13 @@ class Case:
         common = {"schedulerName": self.name, "serviceAccountName": NAME, **where}
         self.api.create(self.pods_path, pod(name, **{**common, **words}))
 
-    def add_gang(self, form: str) -> None:
+    def add_gang(self, form: str, **words: Any) -> None:
         """Two pods `web-0` and `web-1`, with their PodGroup where they do not say it all themselves."""
         if form != ANNOTATIONS:
             self.api.create(path_of(form, self.namespace), pod_group(form, GANG, 2))
         common = {"schedulerName": self.name, "serviceAccountName": NAME}
         where = {"nodeSelector": {HOSTNAME: self.name}}
-        for member in members(form, GANG, range(2), 2, cpu="100m", **common, **where):
+        for member in members(form, GANG, range(2), 2, cpu="100m", **{**common, **where, **words}):
             self.api.create(self.pods_path, member)
 
     def gang(self, form: str) -> Object:

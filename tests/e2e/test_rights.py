@@ -16,6 +16,7 @@ from e2e.api import Object
 from e2e.cluster import Cluster
 from e2e.control_plane import ControlPlane
 from e2e.gangs import install, plane_with_gangs
+from e2e.network import NETWORK_TOLD, TELLS
 from e2e.probes import (
     ALLOWED,
     BOUND,
@@ -93,6 +94,7 @@ NEEDED: dict[Right, Probe] = {
     Right(SIGS, "podgroups/status", "patch"): PHASE_SHOWN,
     Right(X_K8S, "podgroups/status", "patch"): PHASE_OF_PLUGINS,
     Right(GROUPS, "podgroups/status", "patch"): GROUP_SCHEDULED,
+    TELLS: NETWORK_TOLD,
     Right(LEASES, "leases", "create"): LEADS,
     Right(LEASES, "leases", "get"): LEADS,
     Right(LEASES, "leases", "update"): LEADS_ON,

@@ -144,8 +144,10 @@ class PodCounts:
     def change(self, placed: Placed, amount: int) -> None:
         """A pod came to its row (1) or left it (-1)."""
         if self._selectors:
-            row = _row(placed)
-            for number in self._matches(placed):
+            row, known = _row(placed), placed.labelset
+            if known is None or known.epoch != self._labelsets.epoch:
+                known = self.note(placed)
+            for number in known.matches:
                 if (counts := self._selectors.get(number)) is not None:
                     counts.add(row, placed.pod, amount)
         for name in self._carriers:
@@ -153,21 +155,18 @@ class PodCounts:
         for name in self._tallies:
             self._count(name, placed.pod, amount)
 
-    def _matches(self, placed: Placed) -> tuple[int, ...]:
-        known = placed.labelset
-        if known is None or known.epoch != self._labelsets.epoch:
-            known = self.note(placed)
-        return known.matches
-
     def _carry(self, name: str, placed: Placed, amount: int) -> None:
-        carried = self.carried[name]
-        for term in self._carriers[name](placed.pod):
+        terms = self._carriers[name](placed.pod)
+        if not terms:
+            return
+        carried, row = self.carried[name], _row(placed)
+        for term in terms:
             counts = carried.get(term)
             if counts is None:
                 counts = carried[term] = RowCounts()
                 self.version += 1
             before = counts.total
-            counts.add(_row(placed), amount)
+            counts.add(row, amount)
             self.version += not before or not counts.total  # terms nobody carries stay known, at zero
 
     def _count(self, name: str, pod: Pod, amount: int) -> None:

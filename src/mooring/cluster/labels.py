@@ -15,18 +15,14 @@ ABSENT = -1
 class LabelColumn:
     """One label key: value ids per row, -1 where a row lacks the key."""
 
-    __slots__ = ("_holders", "_shared", "ids", "values")
+    __slots__ = ("_holders", "_shared", "ids", "unique", "values")
 
     def __init__(self, capacity: int) -> None:
         self.ids: NDArray[np.int32] = np.full(capacity, ABSENT, np.int32)
         self.values: Interner[str] = Interner()
         self._holders: list[int] = []  # rows per value
         self._shared = 0  # values that more than one row has
-
-    @property
-    def unique(self) -> bool:
-        """Whether no two nodes have the same value, as with host names."""
-        return not self._shared
+        self.unique = True  # whether no two nodes have the same value, as with host names
 
     def put(self, row: int, value: str | None) -> None:
         old = int(self.ids[row])
@@ -40,6 +36,7 @@ class LabelColumn:
             self._holders.extend([0] * (new + 1 - len(self._holders)))
             self._holders[new] += 1
             self._shared += self._holders[new] == 2
+        self.unique = not self._shared
         self.ids[row] = new
 
     def matching(self, test: Callable[[str | None], bool]) -> NDArray[np.bool_]:

@@ -38,6 +38,7 @@ class PodClass(msgspec.Struct, eq=False):
     scorers: tuple[tuple[Scorer, int], ...] = ()
     pre_filters: tuple[Hook, ...] = ()
     pre_scores: tuple[Hook, ...] = ()
+    kept_pre_scores: tuple[Hook, ...] = ()  # those of plugins that keep their answers
     reserves: tuple[Hook, ...] = ()
     permits: tuple[Hook, ...] = ()
     pre_flights: tuple[Hook, ...] = ()
@@ -55,6 +56,7 @@ class PodClass(msgspec.Struct, eq=False):
         self.pre_scores = tuple(
             hook for hook in self._concerned("pre_score") if hook.name in judging or hook.name not in signs
         )
+        self.kept_pre_scores = tuple(hook for hook in self.pre_scores if hook.plugin.scope.kept)
         self.reserves = self._concerned("reserve")
         self.permits = self._concerned("permit")
         self.pre_flights = self._concerned("pre_bind_pre_flight")

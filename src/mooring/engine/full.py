@@ -153,7 +153,7 @@ class FullEvaluation:
     def pre_score(self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools | None) -> None:
         """Runs pre_score; a plugin that skips there does not score. Those that keep their answers see no
         nodes; where all do (None), those that judge by domain say themselves whether they score."""
-        hooks = [hook for hook in pod_class.pre_scores if ok is not None or hook.plugin.scope.kept]
+        hooks = pod_class.kept_pre_scores if ok is None else pod_class.pre_scores
         nodes: list[NodeView] = []
         if ok is not None and any(not hook.plugin.scope.kept for hook in hooks):
             nodes = [self._view.view(row) for row in np.flatnonzero(ok).tolist()]

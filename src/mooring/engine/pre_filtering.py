@@ -55,6 +55,8 @@ def pre_filter(pod_class: PodClass, cycle: Cycle, pod: Pod) -> PreFiltered:
     skipped, names, narrowing = [], None, []
     for name, method, _ in pod_class.pre_filters:
         answer = answers.call(name, "pre_filter", method, cycle, pod)
+        if answer is None:
+            continue
         if isinstance(answer, (set, frozenset)):
             names = frozenset(answer) if names is None else names & answer
             narrowing.append(name)

@@ -53,6 +53,7 @@ class KeptEvaluation:
         # Raws of a row: the static scores first, then those of row scope, then keys of domains.
         self._normalized = (*static_forms.raw, *forms.raw)
         self.domains = Domains(domain_forms, len(self._normalized), cluster, view)
+        self._by_domain = bool(self.domains)  # whether there are any
         self.skips: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
         self._position = -1  # of the journal, up to which all is taken in
         self._node_position = -1
@@ -108,7 +109,7 @@ class KeptEvaluation:
             self._position = -1
             raise
         self._position, self._node_position = nodes.journal.position, nodes.node_journal.position
-        version = self.domains.version if self.domains else 0
+        version = self.domains.version if self._by_domain else 0
         if version is None or version != self._domains_version:
             self.index.outdated()
             self._domains_version = version
@@ -126,9 +127,9 @@ class KeptEvaluation:
         nodes, static = self._cluster.nodes, self._static
         high = nodes.high
         bases, raws = self._rows.all(cycle, pod)
-        if self.domains:
+        if self._by_domain:
             self.domains.start(cycle, pod)
-        numbered = self.domains.numbered() if self.domains else []
+        numbered = self.domains.numbered() if self._by_domain else []
         codes, groups, lent = static.codes, static.groups, True
         if raws or numbered:
             columns: list[NDArray[Any]] = [static.codes[:high], *raws]
@@ -154,7 +155,7 @@ class KeptEvaluation:
     def _sort(self) -> None:
         """From arrays to buckets."""
         assert isinstance(self.index, Flat)
-        flat, sized = self.index, bool(self.domains)
+        flat, sized = self.index, self._by_domain
         self.index = Buckets.of(flat.base, flat.codes, flat.groups, self._addition, sized=sized)
         self.leave()
 
@@ -215,7 +216,7 @@ class KeptEvaluation:
             rows = node_rows
         if len(rows) > FEW_ROWS and len(rows) >= nodes.high // 2:
             return False
-        moved: Collection[int] = self.domains.sync(rows) if self.domains else ()
+        moved: Collection[int] = self.domains.sync(rows) if self._by_domain else ()
         index = self.index
         if isinstance(index, Flat) and not self._rows.raw:
             if rows:
@@ -258,7 +259,7 @@ class KeptEvaluation:
                 own = static.raws(row)
                 if self._rows.raw:
                     own += self._rows.raws(cycle, pod, row)
-                index.put(row, own + self.domains.keys(row) if self.domains else own, base)
+                index.put(row, own + self.domains.keys(row) if self._by_domain else own, base)
 
     # what is asked
 
@@ -274,7 +275,7 @@ class KeptEvaluation:
         """G of each group: what domains say of it, and its raw scores normalised over all groups."""
         totals: list[int | None] = [0] * len(raws)
         feasible: Collection[int] = range(len(raws))
-        if self.domains:
+        if self._by_domain:
             totals = self.domains.rate(raws, sizes)
             feasible = [index for index, total in enumerate(totals) if total is not None]
         for number, (scorer, weight) in enumerate(self._normalized):

@@ -7,6 +7,7 @@ from itertools import islice
 
 import msgspec
 
+from mooring.plugins.kept import Sign
 from mooring.plugins.topology.terms import Term
 
 Carried = tuple[Hashable, Term]  # what it is, or its weight; and the term
@@ -16,13 +17,13 @@ class Against(msgspec.Struct, frozen=True):
     """The terms that mean a pod, in the order they came up."""
 
     carried: tuple[Carried, ...] = ()
-    sign: tuple[Hashable, ...] = ()
-    keys: frozenset[str] = frozenset()
+    sign: Sign = Sign(())
+    keys: tuple[str, ...] = ()  # sorted
 
     @classmethod
     def of(cls, carried: tuple[Carried, ...]) -> Against:
-        sign = tuple((kind, term.ident) for kind, term in carried)
-        return cls(carried, sign, frozenset(term.key for _, term in carried))
+        sign = Sign(tuple((kind, term.ident) for kind, term in carried))
+        return cls(carried, sign, tuple(sorted({term.key for _, term in carried})))
 
 
 NOTHING_AGAINST = Against()

@@ -45,6 +45,15 @@ class Known(msgspec.Struct, eq=False):
     # They count from the start, so that the first pod is of the same class as the others.
     against_itself: tuple[Carried, ...] = ()
     sign: Sign | None = None
+    beside: Beside | None = None  # the last it was asked for
+
+
+class Beside(msgspec.Struct, frozen=True, eq=False):
+    """What stands in a signature beside the pod's own part, as long as placed pods hold the same against it."""
+
+    against: Against
+    sign: Sign  # the terms they hold, but for the pod's own
+    keys: tuple[str, ...]
 
 
 class InterPodAffinity(DomainPlugin):
@@ -70,21 +79,20 @@ class InterPodAffinity(DomainPlugin):
             return None
         self._follow_namespaces()
         known, against = self._known_of(pod), self._against(pod)
-        if known is None and not against.carried:
-            return None
         if known is None:
-            own: Sign | None = None
-            others, keys = against.sign, against.keys
-        else:
-            if known.sign is None:
-                known.sign = Sign(self._own_sign(pod, known.terms))
-            others = against.sign
-            if known.against_itself:
-                mine = {(kind, term.ident) for kind, term in known.against_itself}
-                others = tuple([each for each in against.sign if each not in mine])
-            own, keys = known.sign, known.keys | against.keys
+            if not against.carried:
+                return None
+            return None, against.sign, self._uniqueness(against.keys)
+        if known.sign is None:
+            known.sign = Sign(self._own_sign(pod, known.terms))
+        beside = known.beside
+        if beside is None or beside.against is not against:
+            beside = known.beside = _beside(known, against)
+        return known.sign, beside.sign, self._uniqueness(beside.keys)
+
+    def _uniqueness(self, keys: tuple[str, ...]) -> Hashable:
         unique = self.handle.unique_label
-        return own, others, tuple([(key, unique(key)) for key in sorted(keys)])
+        return tuple([(key, unique(key)) for key in keys])
 
     def _own_sign(self, pod: Pod, terms: Terms) -> Hashable:
         """What the pod asks for itself. Who it asks for is known before the pod's class is, which says whom
@@ -285,6 +293,13 @@ class InterPodAffinity(DomainPlugin):
             helps = any(key in now and before.get(key) != now[key] for key in near)
             helps = helps or any(before.get(key) != now.get(key) for key in apart)
         return Hint.QUEUE if helps else Hint.SKIP
+
+
+def _beside(known: Known, against: Against) -> Beside:
+    mine = {(kind, term.ident) for kind, term in known.against_itself}
+    others = [(kind, term.ident) for kind, term in against.carried]
+    sign = Sign(tuple([each for each in others if each not in mine]))
+    return Beside(against, sign, tuple(sorted({*known.keys, *against.keys})))
 
 
 def _carried_by(terms: Terms) -> tuple[Carried, ...]:

@@ -80,6 +80,10 @@ class DomainSums:
         old = self._rows.get(row)
         if new == old:
             return
+        if old is not None and new is not None and old[0] == new[0]:
+            self._add(new[0], new[1] - old[1])
+            self._rows[row] = new
+            return
         if old is not None:
             self._add(old[0], -old[1])
             del self._rows[row]
