@@ -27,9 +27,9 @@ def add_close_gang(case: Case) -> None:
     """It goes nowhere until its Mooring has seen the node in a block of its own."""
     case.until_the_end.enter_context(ONE_AT_A_TIME)
     make_topology(case)
-    case.api.patch(f"{NODES}/{case.name}", {"metadata": {"labels": {BLOCK: case.name}}})
+    case.api.patch(f"{NODES}/{case.name}", {"metadata": {"labels": {BLOCK: block_of(case)}}})
     wish = {"gang.scheduling.koordinator.sh/network-topology-spec": json.dumps(WISH)}
-    case.add_gang(ANNOTATIONS, annotations=wish, nodeSelector={BLOCK: case.name})
+    case.add_gang(ANNOTATIONS, annotations=wish, nodeSelector={BLOCK: block_of(case)})
 
 
 def make_topology(case: Case) -> None:
@@ -55,18 +55,23 @@ def is_network_told(case: Case) -> bool:
     if case.says(TELLS.refusal) or not is_gang_bound(case):
         return False
     status = case.api.get(f"{TOPOLOGIES}/{DEFAULT}").get("status", {})
-    whole: Object = {"topologyLayer": WHOLE, "topologyName": ""}
     told = {each["topologyInfo"]["topologyName"]: each for each in status.get("detailStatus", ())}
-    return (
-        told.get(case.name)
-        == {
-            "topologyInfo": {"topologyLayer": BLOCKS, "topologyName": case.name},
-            "parentTopologyInfo": whole,
-            "childTopologyLayer": LEAVES,
-            "nodeNum": 1,
-        }
-        and case.name in told[""]["childTopologyNames"]
-    )
+    block = block_of(case)
+    return told.get(block) == detail(block) and block in told[""]["childTopologyNames"]
+
+
+def block_of(case: Case) -> str:
+    """Not the node's own name: a node without a label is a block of that name already."""
+    return f"block-of-{case.name}"
+
+
+def detail(block: str) -> Object:
+    return {
+        "topologyInfo": {"topologyLayer": BLOCKS, "topologyName": block},
+        "parentTopologyInfo": {"topologyLayer": WHOLE, "topologyName": ""},
+        "childTopologyLayer": LEAVES,
+        "nodeNum": 1,
+    }
 
 
 NETWORK_TOLD = Probe("network told", add_close_gang, is_network_told, is_refused)

@@ -33,6 +33,7 @@ class LabelSets:
     def __init__(self) -> None:
         self._sets: dict[tuple[object, ...], LabelSet] = {}
         self._seen: dict[tuple[object, ...], LabelSet] = {}  # the same, by labels in the order they came in
+        self._last: tuple[str, Mapping[str, str], LabelSet] | None = None  # a pod is looked at repeatedly
         self._made = 0
         self.epoch = 0  # moves when all sets are met anew: those of before are no longer matched
         self._selectors: dict[object, int] = {}
@@ -43,6 +44,9 @@ class LabelSets:
         self.version = 0  # moves when a selector is added: kept class ids are then stale
 
     def intern(self, namespace: str, labels: Mapping[str, str]) -> LabelSet:
+        last = self._last
+        if last is not None and last[1] is labels and last[0] == namespace and last[2].epoch == self.epoch:
+            return last[2]
         seen = (namespace, *labels.items())
         known = self._seen.get(seen)
         if known is None:
@@ -51,6 +55,7 @@ class LabelSets:
                 self._seen.clear()
                 self.epoch += 1
             known = self._seen[seen] = self._met(namespace, labels)
+        self._last = (namespace, labels, known)
         return known
 
     def _met(self, namespace: str, labels: Mapping[str, str]) -> LabelSet:

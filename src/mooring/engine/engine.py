@@ -35,7 +35,7 @@ from mooring.framework import answers
 from mooring.framework.ahead import LooksAhead
 from mooring.framework.handle import Api
 from mooring.framework.meter import Meter
-from mooring.framework.profile import Profile, make_profile, make_profiles
+from mooring.framework.profile import Hook, Profile, make_profile, make_profiles
 from mooring.framework.registry import Registry
 from mooring.framework.session import Session, Task
 from mooring.framework.status import Code, Status
@@ -110,7 +110,7 @@ class Engine:
         self.now = now
         if self._follow_ups and now - self._followed_up_at >= FOLLOW_UP_S:
             self._follow_up()
-        queued = self._next()
+        queued = self.queue.pop() if self._next_pod is None else self._next(self._next_pod)
         if queued is None:
             self._follow_up()
             return self._flush() or None
@@ -286,14 +286,14 @@ class Engine:
             except Exception as error:
                 answers.raised(hook.name, "follow_up", error)
 
-    def _next(self) -> QueuedPod | None:
-        if self._next_pod is not None:
-            try:
-                pod = answers.call(self._next_pod.name, "next_pod", self._next_pod.method)
-            except PluginFailed:
-                pod = None  # it is logged, and the queue has its own order
-            if isinstance(pod, Pod) and (queued := self.queue.take(pod.metadata.uid)) is not None:
-                return queued
+    def _next(self, wish: Hook) -> QueuedPod | None:
+        """The pod a plugin wants to be next, if it waits; otherwise the queue's."""
+        try:
+            pod = answers.call(wish.name, "next_pod", wish.method)
+        except PluginFailed:
+            pod = None  # it is logged, and the queue has its own order
+        if isinstance(pod, Pod) and (queued := self.queue.take(pod.metadata.uid)) is not None:
+            return queued
         return self.queue.pop()
 
     def _flush(self) -> list[Decision]:

@@ -80,6 +80,8 @@ def pre_filter(pod_class: PodClass, cycle: Cycle, pod: Pod) -> PreFiltered:
 
 
 def _after(profile: Profile, cycle: Cycle, pod: Pod, narrowed: Narrowed | None) -> PreFiltered:
+    if narrowed is None and profile.goes_straight_on:
+        return NOTHING_SAID
     names = None if narrowed is None else narrowed.names
     for name, method, _ in profile.at("after_pre_filter"):
         answer = answers.call(name, "after_pre_filter", method, cycle, pod, names)

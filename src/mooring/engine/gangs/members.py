@@ -79,7 +79,7 @@ class QuickSeat(Seat):
         return found
 
     def _like(self, attempt: Attempt, narrowed: Narrowed | None) -> Hashable:
-        """What members have in common that are all refused if one of them is; None for one that may differ."""
+        """What members have in common that are all refused if one of them is; None for who may differ."""
         pod_class, pod = attempt.pod_class, attempt.pod
         assert pod_class is not None
         if attempt.session is not None or not pod_class.shared:

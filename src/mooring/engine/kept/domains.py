@@ -129,15 +129,13 @@ class Domains:
 
     def rate(self, raws: Sequence[Raws], sizes: Sequence[int]) -> list[int | None]:
         """What the plugins add to each group of rows; None where one of them rejects it."""
-        rated: list[int | None] = [0] * len(raws)
         passing: Sequence[int] = range(len(raws))
         for offset, name, state in self._judging:
             if state.filters:
                 passing = self._passing(name, state, offset, raws, passing)
-        if len(passing) < len(raws):
-            rated = [None] * len(raws)
-            for index in passing:
-                rated[index] = 0
+        rated: list[int | None] = [None] * len(raws)
+        for index in passing:
+            rated[index] = 0
         for offset, state, scorer, weight in self._scoring:
             if not state.scores:
                 continue

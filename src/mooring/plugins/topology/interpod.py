@@ -49,7 +49,7 @@ class Known(msgspec.Struct, eq=False):
 
 
 class Beside(msgspec.Struct, frozen=True, eq=False):
-    """What stands in a signature beside the pod's own part, as long as placed pods hold the same against it."""
+    """What a signature says beside the pod's own part, as long as placed pods hold the same against it."""
 
     against: Against
     sign: Sign  # the terms they hold, but for the pod's own
@@ -65,7 +65,7 @@ class InterPodAffinity(DomainPlugin):
     def __init__(self, args: InterPodAffinityArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._known: dict[Hashable, Known] = {}
-        self._last: tuple[Pod, Known] | None = None  # a pod is asked about several times in a row
+        self._last: tuple[Pod, Known | None] | None = None  # a pod is asked about several times in a row
         self._matching: dict[Hashable, Against] = {}
         self._matching_version: Hashable = None
         self._index = CarriedIndex()
@@ -180,16 +180,15 @@ class InterPodAffinity(DomainPlugin):
         if affinity is None or not (affinity.pod_affinity or affinity.pod_anti_affinity):
             return None
         if self._last is not None and self._last[0] is pod:
-            known = self._last[1]
-            return known if known.terms else None
+            return self._last[1]
         key = (id(affinity), pod.namespace, tuple(pod.labels.items()))
-        found = self._known.get(key)
-        if found is None or found.pod.spec.affinity is not affinity:
+        known = self._known.get(key)
+        if known is None or known.pod.spec.affinity is not affinity:
             if len(self._known) > REMEMBERED:
                 self._known.clear()
-            found = self._known[key] = self._worked_out(pod)
-        self._last = (pod, found)
-        return found if found.terms else None
+            known = self._known[key] = self._worked_out(pod)
+        self._last = (pod, known if known.terms else None)
+        return self._last[1]
 
     def _worked_out(self, pod: Pod) -> Known:
         terms = Terms.of(pod, self._namespace_labels)

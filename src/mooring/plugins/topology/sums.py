@@ -62,7 +62,7 @@ class DomainSums:
             changed = {*self._rows, *self._counts.by_row, *nodes}
             self._start_over()
         else:
-            changed = {*nodes, *pods} if nodes else set(pods)
+            changed = {*nodes, *pods} if nodes or len(pods) > 1 else pods
             for row in changed:
                 self._take(row)
         self._members_position, self._counts_position = members.journal.position, counts.position
@@ -80,16 +80,17 @@ class DomainSums:
         old = self._rows.get(row)
         if new == old:
             return
+        if new is None:
+            del self._rows[row]
+        else:
+            self._rows[row] = new
         if old is not None and new is not None and old[0] == new[0]:
             self._add(new[0], new[1] - old[1])
-            self._rows[row] = new
             return
         if old is not None:
             self._add(old[0], -old[1])
-            del self._rows[row]
         if new is not None:
             self._add(*new)
-            self._rows[row] = new
 
     def _add(self, domain: int, amount: int) -> None:
         before = self._sums.get(domain, 0)
@@ -162,7 +163,7 @@ class DomainSums:
 
 def together(some: Collection[int], more: Collection[int]) -> Collection[int]:
     """Rows of both; a range is all there are."""
-    if not some or isinstance(more, range):
+    if not some or some == more or isinstance(more, range):
         return more
     return some if isinstance(some, range) else {*some, *more}
 

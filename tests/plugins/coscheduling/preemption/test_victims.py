@@ -91,6 +91,21 @@ def test_the_most_important_members_are_needed() -> None:
     assert arena.attempt(*pods).nominated == {"g-1": "a", "g-2": "b"}
 
 
+def test_a_less_important_member_is_not_promised_what_another_would_take() -> None:
+    """g-1 has room for itself; but g-0 and g-2 come before it, and would take it."""
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b"))
+    low = arena.running(pod("low", cpu=32, priority=1), "a")
+    arena.running(pod("rest", cpu=20, priority=200), "b")
+    pods = gang_pods("g", 3, 2, cpu=20)
+    small = gang_pods("g", 2, 2, cpu=10, priority=50)[1]
+    found = arena.attempt(pods[0], small, pod("g-2", cpu=12, priority=HIGH, annotations=small.annotations))
+    assert found.nominated == {"g-0": "a", "g-2": "b"}
+    arena.delete(low)
+    arena.tick(60.0)
+    assert found.nominated.items() <= arena.all().items()
+
+
 def test_members_that_are_not_needed_cost_nobody_a_place() -> None:
     arena = arena_of("a", "b", "c")
     found = arena.attempt(*gang_pods("g", 3, 2, cpu=20))

@@ -18,9 +18,9 @@ Starts = Callable[[Collection[str]], bool]
 
 
 def chosen(members: Sequence[Pod], starts: Starts, placed: Mapping[str, str]) -> list[Pod]:
-    """As few members as it takes to start, in their order: those that have a place anyway, then the most
-    important, then the first. None at all when all together are too few."""
-    order = sorted(members, key=lambda pod: (pod.metadata.uid not in placed, -pod.priority))
+    """As few members as it takes to start, in their order: the most important, who would take the place of
+    others, then those that have a place anyway. None at all when all together are too few."""
+    order = sorted(members, key=lambda pod: (-pod.priority, pod.metadata.uid not in placed))
     left = {pod.metadata.uid: pod for pod in order}
     if not starts(left.keys()):
         return []
