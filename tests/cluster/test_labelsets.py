@@ -90,3 +90,17 @@ def test_sets_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     assert again.matches == (number,)
     db = sets.register("db", lambda namespace, labels: "app" in labels)
     assert again.matches == (number, db)
+
+
+def test_labels_looked_at_again_are_met_anew_with_all_others() -> None:
+    """The last set is at hand for who asks twice in a row, but not beyond its epoch or namespace."""
+    sets = LabelSets()
+    labels = {"app": "web"}
+    first = sets.intern("shop", labels)
+    assert sets.intern("shop", labels) is first
+    assert sets.intern("other", labels) is not first
+    assert sets.intern("shop", labels) is first
+    sets.epoch += 1
+    sets._sets.clear()
+    sets._seen.clear()
+    assert sets.intern("shop", labels).epoch == sets.epoch

@@ -151,6 +151,7 @@ def test_points_and_what_came_of_them() -> None:
     plugin = made("Refuser", reserve=lambda self, cycle, pod, node: refuse,
                   unreserve=lambda self, cycle, pod, node: None)  # fmt: skip
     stage, _ = metered(plugin, erring())
+    stage.engine.placer.keep_evaluations = False  # a repaired evaluation runs no point over all nodes
     stage.nodes("a").wait(pod("web"))
     stage.wait(bad("worse"))
     found = scrape(stage)
@@ -188,13 +189,13 @@ def test_kept_evaluations_run_plugins_on_what_changed_only() -> None:
     for number in range(10):
         stage.place(pod(f"web-{number}", cpu="100m"))
     found = scrape(stage)
-    assert found[f"mooring_full_evaluations_total{{{PROFILE}}}"] == 1
+    assert f"mooring_full_evaluations_total{{{PROFILE}}}" not in found
     calls = found[
         f'scheduler_plugin_evaluation_total{{extension_point="Filter",plugin="NodeResourcesFit",{PROFILE}}}'
     ]
-    assert calls == 10  # the first pod over all nodes, the second too, each other for one node
+    assert calls == 10  # the first pod over all nodes, each other for one node
     point = f'extension_point="Filter",{PROFILE},status="Success"'
-    assert found[f"scheduler_framework_extension_point_duration_seconds_count{{{point}}}"] == 1
+    assert f"scheduler_framework_extension_point_duration_seconds_count{{{point}}}" not in found
 
 
 def test_plugins_are_timed_in_some_cycles() -> None:

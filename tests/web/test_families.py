@@ -28,6 +28,9 @@ event_handling_duration_seconds            histogram event                      
 queueing_hint_execution_duration_seconds   histogram plugin,event,hint               0.00001,1.5,20  ALPHA
 inflight_events                            gauge     event                           -               ALPHA
 pod_scheduled_after_flush_total            counter   -                               -               ALPHA
+podgroup_schedule_attempts_total           counter   result,profile                  -               ALPHA
+podgroup_scheduling_attempt_duration_seconds histogram result,profile                0.001,2,15      ALPHA
+podgroup_scheduling_algorithm_duration_seconds histogram -                           0.001,2,15      ALPHA
 """
 ROWS = [line.split() for line in KUBE.strip().splitlines()]
 OURS: dict[str, Family] = {family.name: family for family in FAMILIES}
@@ -48,7 +51,7 @@ def test_is_as_kube_scheduler_has_it(name: str, kind: str, labels: str, bounds: 
         assert family.buckets == pytest.approx([first * factor**n for n in range(int(count))])
 
 
-KOORDINATOR = {"scheduler_waiting_gang_group_number"}
+KOORDINATOR = {"scheduler_waiting_gang_group_number", "scheduler_gang_schedule_cycle_duration_seconds"}
 
 
 def test_nothing_else_has_the_name_of_kube_scheduler() -> None:

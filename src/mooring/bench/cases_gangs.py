@@ -20,14 +20,15 @@ ROWS = 4  # of racks: a gang of a thousand fits into one
 
 
 def _gangs_of(size: int, **annotations: str) -> MakePods:
-    """Gangs of so many equal pods, one after the other."""
+    """Gangs of so many equal pods, one after the other; of all pods when there are fewer."""
     spec = pod_spec()
 
     def make(count: int, nodes: int) -> Iterator[Pod]:
+        needed = min(size, count)
         for number in range(count):
-            name = f"gang-{number // size}"
-            notes = {PREFIX + "name": name, PREFIX + "min-available": str(size), **annotations}
-            member = pod(f"{name}-{number % size}", spec)
+            name = f"gang-{number // needed}"
+            notes = {PREFIX + "name": name, PREFIX + "min-available": str(needed), **annotations}
+            member = pod(f"{name}-{number % needed}", spec)
             meta = msgspec.structs.replace(member.metadata, annotations=notes)
             yield msgspec.structs.replace(member, metadata=meta)
 

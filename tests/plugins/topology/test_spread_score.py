@@ -198,6 +198,14 @@ def test_a_service_that_comes_later_counts(kept: bool) -> None:
     assert stage.scores(spreading()) == {"n0": 33, "n1": 100}
 
 
+def test_a_pod_that_was_looked_at_is_looked_at_again_when_a_service_comes() -> None:
+    stage = Stage(PodTopologySpread, plain(2), kept=True)
+    waiting = spreading()("p").build()
+    assert stage.plugin.sign(waiting) is None
+    stage.add(SERVICE)
+    assert stage.plugin.sign(waiting) is not None
+
+
 def test_listed_defaults(kept: bool) -> None:
     """Unlike the system's, they leave out nodes that lack a key."""
     args = {

@@ -12,13 +12,10 @@ from mooring.engine.events import ObjectAdded
 from mooring.framework.plugin import Plugin
 from mooring.model.objects import Node, Object, ObjectMeta, Pod, PodCondition
 from mooring.plugins.coscheduling import Coscheduling
-from mooring.plugins.node_resources_fit import NodeResourcesFit
 
 GANG = "gang.scheduling.koordinator.sh/"
-HIGH, LOW = 100, 0
+HIGH = 100
 DISRUPTED = PodCondition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler")
-
-__all__ = ["HIGH", "LOW", "Answer", "Arena", "NodeResourcesFit", "gang_pods", "node", "pod", "started"]
 
 
 def gang_pods(name: str, count: int, least: int | None = None, **more: Any) -> list[Pod]:
@@ -27,6 +24,13 @@ def gang_pods(name: str, count: int, least: int | None = None, **more: Any) -> l
     notes |= {GANG + key: value for key, value in more.pop("notes", {}).items()}
     more = {"priority": HIGH} | more
     return [pod(f"{name}-{number}", annotations=notes, **more) for number in range(count)]
+
+
+def leaving(pod: Pod, *, for_us: bool) -> Pod:
+    """The pod as the API server shows it once it was deleted: by us, to make room, or by somebody else."""
+    meta = msgspec.structs.replace(pod.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
+    status = msgspec.structs.replace(pod.status, conditions=(DISRUPTED,) if for_us else ())
+    return msgspec.structs.replace(pod, metadata=meta, status=status)
 
 
 def started(pod: Pod, when: str) -> Pod:

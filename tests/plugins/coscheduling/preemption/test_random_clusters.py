@@ -42,6 +42,7 @@ class Scenario(NamedTuple):
     needed: int
     priorities: list[int]
     crowded: bool
+    strict: bool
 
 
 placed_pods = st.builds(
@@ -72,6 +73,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
         needed=draw(st.integers(1, len(members))),
         priorities=draw(st.lists(st.integers(low, high), min_size=len(members), max_size=len(members))),
         crowded=draw(st.booleans()),
+        strict=draw(st.booleans()),
     )
 
 
@@ -101,7 +103,8 @@ def staged(scenario: Scenario) -> tuple[Arena, dict[str, Pod]]:
 
 
 def members_of(scenario: Scenario) -> list[Pod]:
-    whole = gang_pods("g", len(scenario.members), scenario.needed)
+    notes = {"mode": "Strict" if scenario.strict else "NonStrict"}
+    whole = gang_pods("g", len(scenario.members), scenario.needed, notes=notes)
     return [
         pod(each.name, cpu=cpu, priority=priority, annotations=each.metadata.annotations)
         for each, cpu, priority in zip(whole, scenario.members, scenario.priorities, strict=True)

@@ -9,8 +9,8 @@ import pytest
 
 from engine.stage import made, node, pod
 from mooring.framework.status import unresolvable, unschedulable
-from mooring.model.objects import Object, ObjectMeta, Pod, PodSchedulingGroup
-from plugins.coscheduling.preemption.arena import HIGH, Arena, gang_pods, nodes_of, started
+from mooring.model.objects import Pod
+from plugins.coscheduling.preemption.arena import HIGH, Arena, gang_pods, leaving, nodes_of, started
 
 
 def arena_of(*names: str, **low: Any) -> Arena:
@@ -91,15 +91,20 @@ def test_the_most_important_members_are_needed() -> None:
     assert arena.attempt(*pods).nominated == {"g-1": "a", "g-2": "b"}
 
 
-def test_a_less_important_member_is_not_promised_what_another_would_take() -> None:
+@pytest.mark.parametrize("mode", ["Strict", "NonStrict"])
+def test_a_less_important_member_is_not_promised_what_another_would_take(mode: str) -> None:
     """g-1 has room for itself; but g-0 and g-2 come before it, and would take it."""
     arena = Arena()
     arena.nodes(*nodes_of("a", "b"))
     low = arena.running(pod("low", cpu=32, priority=1), "a")
     arena.running(pod("rest", cpu=20, priority=200), "b")
-    pods = gang_pods("g", 3, 2, cpu=20)
-    small = gang_pods("g", 2, 2, cpu=10, priority=50)[1]
-    found = arena.attempt(pods[0], small, pod("g-2", cpu=12, priority=HIGH, annotations=small.annotations))
+    pods = gang_pods("g", 3, 2, cpu=20, notes={"mode": mode})
+    notes = pods[0].metadata.annotations
+    found = arena.attempt(
+        pods[0],
+        pod("g-1", cpu=10, priority=50, annotations=notes),
+        pod("g-2", cpu=12, priority=HIGH, annotations=notes),
+    )
     assert found.nominated == {"g-0": "a", "g-2": "b"}
     arena.delete(low)
     arena.tick(60.0)
@@ -113,15 +118,28 @@ def test_members_that_are_not_needed_cost_nobody_a_place() -> None:
     assert found.nominated == {"g-0": "a", "g-1": "b"}
 
 
-def test_a_member_that_fits_nowhere_is_replaced_by_another() -> None:
+def without_disk(**notes: str) -> Arena:
+    """A node with room for two, and a gang of three that needs two, of which the first has no disk."""
+
     def pre_filter(self: Any, cycle: Any, pod: Pod) -> Any:
         return unresolvable("no disk") if pod.name == "g-0" else None
 
     arena = Arena(made("Disk", pre_filter=pre_filter))
     arena.nodes(node("a", cpu=32))
     arena.running(pod("low", cpu=32), "a")
-    found = arena.attempt(*gang_pods("g", 3, 2, cpu=16))
+    arena.add(*gang_pods("g", 3, 2, cpu=16, notes=notes))
+    return arena
+
+
+def test_a_member_that_fits_nowhere_is_replaced_by_another() -> None:
+    found = without_disk(mode="NonStrict").attempt()
     assert found.nominated == {"g-1": "a", "g-2": "a"}
+
+
+def test_a_strict_gang_does_not_start_without_its_first_members() -> None:
+    found = without_disk(mode="Strict").attempt()
+    assert (found.nominated, found.victims) == ({}, [])
+    assert found.message.endswith("preemption: default/g-0 fits nowhere: no disk")
 
 
 def test_a_gang_with_too_many_members_that_fit_nowhere_says_why() -> None:
@@ -151,6 +169,17 @@ def test_nobody_else_goes_while_victims_are_on_their_way_out() -> None:
     assert again.victims == []
     assert again.nominated == first.nominated
     assert again.message.endswith("not eligible due to a terminating pod on the nominated node.")
+
+
+@pytest.mark.parametrize(("for_us", "victims"), [(True, []), (False, ["low-b"])])
+def test_only_pods_that_make_room_are_waited_for(for_us: bool, victims: list[str]) -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b"))
+    arena.running(leaving(pod("low-a", cpu=4), for_us=for_us), "a")
+    arena.running(pod("low-a-2", cpu=28, priority=HIGH), "a")
+    arena.running(pod("low-b", cpu=32), "b")
+    arena.add(*gang_pods("g", 1, cpu=20, nominated="a"))
+    assert arena.attempt().victims == victims
 
 
 def test_victims_are_looked_for_again_when_the_node_has_become_useless() -> None:
@@ -275,93 +304,6 @@ def test_as_few_budgets_as_can_be_are_broken() -> None:
     arena.running(pod("web-1", cpu=32, labels={"app": "web"}, priority=9), "b")
     arena.running(pod("web-2", cpu=32, labels={"app": "web"}, priority=9), "c")
     assert arena.attempt(*gang_pods("g", 2, cpu=20)).victims == ["web-1", "web-2"]
-
-
-# gangs in the way
-
-
-def low_gang(arena: Arena, count: int, least: int, *names: str, **more: Any) -> list[Pod]:
-    pods = gang_pods("low", count, least, **({"cpu": 32, "priority": 0} | more))
-    return [arena.running(each, name) for each, name in zip(pods, names, strict=True)]
-
-
-def test_a_gang_that_would_fall_apart_goes_as_a_whole() -> None:
-    arena = Arena()
-    arena.nodes(*nodes_of("a", "b", "c"))
-    low_gang(arena, 3, 3, "a", "b", "c")
-    found = arena.attempt(*gang_pods("g", 1, cpu=20))
-    assert found.victims == ["low-0", "low-1", "low-2"]
-
-
-def test_members_above_the_minimum_may_go_alone() -> None:
-    arena = Arena()
-    arena.nodes(*nodes_of("a", "b", "c"))
-    low_gang(arena, 3, 2, "a", "b", "c")
-    assert arena.attempt(*gang_pods("g", 1, cpu=20)).victims == ["low-0"]
-
-
-def test_one_more_than_it_can_spare_takes_all_along() -> None:
-    arena = Arena()
-    arena.nodes(*nodes_of("a", "b", "c", "d"))
-    low_gang(arena, 4, 3, "a", "b", "c", "d")
-    found = arena.attempt(*gang_pods("g", 2, cpu=20))
-    assert found.victims == ["low-0", "low-1", "low-2", "low-3"]
-
-
-def test_a_gang_of_which_one_must_stay_spares_only_what_it_can() -> None:
-    arena = Arena()
-    arena.nodes(*nodes_of("a", "b", "c"))
-    pods = gang_pods("low", 3, 2, cpu=32, priority=0)
-    important = msgspec.structs.replace(pods[2], spec=msgspec.structs.replace(pods[2].spec, priority=HIGH))
-    for each, name in zip((*pods[:2], important), "abc", strict=True):
-        arena.running(each, name)
-    assert arena.attempt(*gang_pods("g", 2, cpu=20)).victims == []
-    assert arena.attempt(*gang_pods("h", 1, cpu=20)).victims == ["low-0"]
-
-
-def test_a_gang_counts_once_however_many_of_it_are_there() -> None:
-    arena = Arena()
-    arena.nodes(*nodes_of("a", "b"))
-    arena.running(pod("lowest", cpu=1, priority=0), "a")
-    arena.running(pod("higher", cpu=31, priority=2), "a")
-    low_gang(arena, 4, 0, "b", "b", "b", "b", cpu=8, priority=1)
-    found = arena.attempt(*gang_pods("g", 1, cpu=32))
-    assert found.victims == ["low-0", "low-1", "low-2", "low-3"]
-
-
-def test_a_kubernetes_pod_group_may_ask_to_go_as_a_whole() -> None:
-    arena = Arena()
-    arena.nodes(*nodes_of("a", "b", "c"))
-    spec = {"schedulingPolicy": {"gang": {"minCount": 1}}, "disruptionMode": "PodGroup"}
-    meta = ObjectMeta(name="low", namespace="default")
-    arena.put(
-        Object(api_version="scheduling.k8s.io/v1alpha2", kind="PodGroup", metadata=meta, data={"spec": spec})
-    )
-    for number, name in enumerate("abc"):
-        group = PodSchedulingGroup(pod_group_name="low")
-        arena.running(pod(f"low-{number}", cpu=32, scheduling_group=group), name)
-    assert arena.attempt(*gang_pods("g", 1, cpu=20)).victims == ["low-0", "low-1", "low-2"]
-
-
-def test_members_of_the_own_gang_are_not_evicted() -> None:
-    arena = Arena()
-    arena.nodes(node("a", cpu=32))
-    notes = {"match-policy": "only-waiting"}
-    own = gang_pods("g", 3, 2, cpu=32, priority=0, notes=notes)
-    arena.running(own[0], "a")
-    rest = gang_pods("g", 3, 2, cpu=16, notes=notes)[1:]
-    found = arena.attempt(*rest)
-    assert found.victims == []
-
-
-def test_gangs_that_start_together_need_enough_of_each() -> None:
-    arena = arena_of("a", "b", "c")
-    notes = {"groups": '["default/x", "default/y"]'}
-    x = gang_pods("x", 2, 1, cpu=20, notes=notes)
-    y = gang_pods("y", 1, 1, cpu=20, notes=notes)
-    found = arena.attempt(*x, *y)
-    assert found.victims == ["low-a", "low-b"]
-    assert sorted(found.nominated) == ["x-0", "y-0"]
 
 
 # others that are to come

@@ -21,7 +21,7 @@ from mooring.plugins.coscheduling.preemption.cleared import Cleared
 from mooring.plugins.coscheduling.preemption.disruptions import Count, Disruptions
 from mooring.plugins.coscheduling.preemption.gangs import PlacedGangs
 from mooring.plugins.coscheduling.preemption.possible import Awaited, Places, Possible
-from mooring.plugins.coscheduling.preemption.preemptor import Preemptor, chosen, hopeless
+from mooring.plugins.coscheduling.preemption.preemptor import Candidate, Preemptor, candidates, needed_of
 from mooring.plugins.coscheduling.preemption.reprieve import Reprieve, units
 from mooring.plugins.coscheduling.preemption.search import Planned, Search, Seated
 from mooring.plugins.preemption.budgets import KIND, Budgets
@@ -62,16 +62,12 @@ class GangPreemption:
         members = trial.room().members
         if why_not := self._not_eligible(members, trial):
             return GroupWayOut(nominated=dict(trial.nominated), status=_no(why_not))
-        able = [(pod, hopeless(trial, pod)) for pod in members]
+        asked = candidates(trial)
         free = trial.place() if plan is None else {}
-        wanted = chosen(
-            [pod for pod, status in able if status is None],
-            lambda placed: self._gangs.starts(group, placed),
-            free,
-        )
+        wanted = needed_of(group, asked, lambda placed: self._gangs.starts(group, placed), free)
         if not wanted:
-            refused = next(((pod, status) for pod, status in able if status is not None), None)
-            return None if refused is None else _refused(*refused)
+            refused = next((each for each in asked if each.refusal is not None), None)
+            return None if refused is None else _refused(refused)
         if all(pod.metadata.uid in free for pod in wanted):
             return None
         return self._search(group, trial, wanted, plan)
@@ -189,8 +185,9 @@ def _may_use(trial: GroupTrial, pod: Pod, row: int) -> bool:
     return bool(demand.open[row]) if isinstance(demand, Demand) else demand is None
 
 
-def _refused(pod: Pod, status: Status) -> GroupWayOut:
-    return GroupWayOut(status=_no(REFUSED.format(pod=pod.key, reason=status.message)))
+def _refused(member: Candidate) -> GroupWayOut:
+    why = "" if member.refusal is None else member.refusal.message
+    return GroupWayOut(status=_no(REFUSED.format(pod=member.pod.key, reason=why)))
 
 
 def _no(why: str) -> Status:

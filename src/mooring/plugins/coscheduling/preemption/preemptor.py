@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from mooring.cluster.columns import Bools
 from mooring.cluster.nodes import Ints, NodeTable
 from mooring.framework.capacity import Alike, Freed, room_for
-from mooring.framework.grouping import GroupTrial
+from mooring.framework.grouping import Group, GroupTrial
 from mooring.framework.status import Code, Status
 from mooring.framework.trial import Demand
 from mooring.model.objects import Pod
@@ -17,9 +18,49 @@ from mooring.model.objects import Pod
 Starts = Callable[[Collection[str]], bool]
 
 
-def chosen(members: Sequence[Pod], starts: Starts, placed: Mapping[str, str]) -> list[Pod]:
-    """As few members as it takes to start, in their order: the most important, who would take the place of
-    others, then those that have a place anyway. None at all when all together are too few."""
+class Candidate(NamedTuple):
+    """A member that may get a place, or why it never does."""
+
+    pod: Pod
+    refusal: Status | None
+
+
+def candidates(trial: GroupTrial) -> list[Candidate]:
+    """The members, in their order. One that is refused for good before any node is asked gets no place,
+    whoever goes."""
+    return [Candidate(pod, _refusal(trial.demand(pod.metadata.uid))) for pod in trial.room().members]
+
+
+def _refusal(demand: Demand | Status | None) -> Status | None:
+    if isinstance(demand, Status) and demand.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+        return demand
+    return None
+
+
+def needed_of(
+    group: Group, members: Sequence[Candidate], starts: Starts, placed: Mapping[str, str]
+) -> list[Pod]:
+    """As few members as it takes for a group to start, in their order. None at all when there are too few."""
+    if group.strict:
+        return _first(group.strict, members, starts)
+    return _fewest([member.pod for member in members if member.refusal is None], starts, placed)
+
+
+def _first(strict: Collection[str], members: Sequence[Candidate], starts: Starts) -> list[Pod]:
+    """The first of them: all those without which it does not start have to fit until it does."""
+    found: dict[str, Pod] = {}
+    for pod, refusal in members:
+        if refusal is None:
+            found[pod.metadata.uid] = pod
+            if starts(found.keys()):
+                return list(found.values())
+        elif pod.metadata.uid in strict:
+            break
+    return []
+
+
+def _fewest(members: Sequence[Pod], starts: Starts, placed: Mapping[str, str]) -> list[Pod]:
+    """The most important, who would take the place of others, then those that have a place anyway."""
     order = sorted(members, key=lambda pod: (-pod.priority, pod.metadata.uid not in placed))
     left = {pod.metadata.uid: pod for pod in order}
     if not starts(left.keys()):
@@ -29,14 +70,6 @@ def chosen(members: Sequence[Pod], starts: Starts, placed: Mapping[str, str]) ->
         if not starts(left.keys()):
             left[pod.metadata.uid] = pod
     return [pod for pod in members if pod.metadata.uid in left]
-
-
-def hopeless(trial: GroupTrial, pod: Pod) -> Status | None:
-    """Why a member has no place whoever goes: it is refused before any node is asked, for good."""
-    demand = trial.demand(pod.metadata.uid)
-    if isinstance(demand, Status) and demand.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-        return demand
-    return None
 
 
 class Preemptor:
