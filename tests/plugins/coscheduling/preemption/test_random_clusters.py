@@ -15,7 +15,7 @@ from mooring.framework.status import unschedulable
 from mooring.model.objects import Pod
 from plugins.coscheduling.preemption.arena import Answer, Arena, answer, gang_pods
 
-EXAMPLES = int(os.environ.get("MOORING_SOAK_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("MOORING_SOAK_EXAMPLES", "100"))
 PROTECTED = {"scheduling.koordinator.sh/disable-preemptible": "true"}
 CROWDED = 4  # pods to a node, where something besides resources decides
 LEAVING = "2026-01-01T00:00:00Z"

@@ -58,9 +58,8 @@ def test_a_member_that_never_preempts_keeps_all_from_it() -> None:
 def test_without_possible_victims_it_is_no_use() -> None:
     arena = arena_of("a", "b", priority=HIGH)
     found = arena.attempt(*gang_pods("g", 2, cpu=16))
-    assert found.message.endswith(
-        "preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."
-    )
+    assert found.victims == []
+    assert found.message == "gang default/g: 0 of 2 can be placed; 2 lack cpu"
 
 
 @pytest.mark.parametrize(
@@ -86,9 +85,18 @@ def test_the_lowest_priority_of_needed_members_counts() -> None:
 
 
 def test_the_most_important_members_are_needed() -> None:
-    arena = arena_of("a", "b", priority=50)
-    pods = [*gang_pods("g", 1, 2, cpu=20, priority=10), *gang_pods("g", 3, 2, cpu=20)[1:]]
-    assert arena.attempt(*pods).nominated == {"g-1": "a", "g-2": "b"}
+    """Though g-0 is tried first, and has room."""
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b"))
+    arena.running(pod("low", cpu=32, priority=60), "a")
+    arena.running(pod("rest", cpu=20, priority=200), "b")
+    first = gang_pods(
+        "g", 1, 2, cpu=10, priority=50, notes={"mode": "NonStrict", "network-topology-index": "0"}
+    )
+    others = gang_pods("g", 3, 2, cpu=12, notes={"mode": "NonStrict"})[1:]
+    found = arena.attempt(*first, *others)
+    assert found.nominated == {"g-1": "b", "g-2": "a"}
+    assert found.victims == ["low"]
 
 
 @pytest.mark.parametrize("mode", ["Strict", "NonStrict"])
@@ -324,6 +332,17 @@ def test_room_is_left_for_those_that_are_to_come_first() -> None:
         arena.delete(each)
     arena.tick(60.0)
     assert arena.all()["g-0"] == "a"
+
+
+def test_room_that_is_promised_does_not_make_a_node_look_cheap() -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b"))
+    for number in range(54):
+        arena.running(pod(f"low-{number}", cpu=1), "a" if number < 24 else "b")
+    arena.engine.nominator.nominate(pod("first", cpu=8, priority=HIGH), "a")
+    found = arena.attempt(*gang_pods("g", 1, cpu=8))
+    assert found.nominated == {"g-0": "b"}
+    assert len(found.victims) == 6
 
 
 def test_two_gangs_do_not_count_on_the_same_room() -> None:

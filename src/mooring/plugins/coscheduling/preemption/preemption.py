@@ -25,11 +25,9 @@ from mooring.plugins.coscheduling.preemption.preemptor import Candidate, Preempt
 from mooring.plugins.coscheduling.preemption.reprieve import Reprieve, units
 from mooring.plugins.coscheduling.preemption.search import Planned, Search, Seated
 from mooring.plugins.preemption.budgets import KIND, Budgets
-from mooring.plugins.preemption.dry_run import NO_VICTIMS_REASON
 from mooring.plugins.preemption.plugin import BY_US, DISRUPTED, NEVER, PREFIX, VICTIM_TERMINATING
 
 SUCCESS = "preempt success, alreadyWaitingForBound: {waiting}/{all}"
-NOBODY = "0/{nodes} nodes are available: {nodes} {reason}."
 TOO_FEW = "{placed} of {needed} could be placed without pods of a lower priority"
 REFUSED = "{pod} fits nowhere: {reason}"
 
@@ -96,7 +94,7 @@ class GangPreemption:
 
     def _search(
         self, group: Group, trial: GroupTrial, wanted: Sequence[Pod], plan: Planned | None
-    ) -> GroupWayOut:
+    ) -> GroupWayOut | None:
         trial.place({})
         nodes = self._places.nodes
         preemptor = Preemptor(wanted, trial, nodes)
@@ -105,7 +103,7 @@ class GangPreemption:
         own = self._gangs.own(group)
         everyone = Possible(self._places, self._gangs, preemptor.priority, own, rows)
         if not everyone.rows():
-            return GroupWayOut(status=_no(NOBODY.format(nodes=len(nodes), reason=NO_VICTIMS_REASON)))
+            return None  # nobody could go: what is missing says it all
         awaited = self._awaited(max(wanted, key=lambda pod: pod.priority))
         best: Found | None = None
         why_not = ""
@@ -129,7 +127,7 @@ class GangPreemption:
         """First without those of whom one is too many, then counting on the way, then with everybody."""
         self._disruptions = disruptions = Disruptions(self._budgets.now())
         if disruptions:
-            alone = everyone.without(lambda placed: Count(disruptions).would_break(placed))
+            alone = everyone.without(disruptions.is_one_too_many)
             yield alone, None
             yield alone, Count(disruptions)
         yield everyone, None

@@ -93,6 +93,7 @@ class Search:
         seated = trial.place()
         if not seated.keys() <= set(wanted):
             seated = trial.place({uid: name for uid, name in seated.items() if uid in wanted})
+            self._sit(seated, self._untouched(()))  # where those were who are not needed
         names: list[str] = []
         for batch in self._batches([uid for uid in wanted if uid not in seated]):
             self._cleared.clear(batch)
