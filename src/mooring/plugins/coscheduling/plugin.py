@@ -45,6 +45,7 @@ class Coscheduling(NetworkPoints):
         listers = {kind: handle.lister(kind) for kind in KINDS}
         self.gangs = Gangs(args, handle.profile, listers, lambda: handle.now)
         self._members = self.gangs.members
+        self._tried: GangGroup | None = None  # the one whose members are being tried together
         self._keeper = Keeper(handle, listers)
         self._following = Following(handle, self.gangs.groups)
         self._gate = Gate(self.gangs, self._following, handle)
@@ -159,6 +160,7 @@ class Coscheduling(NetworkPoints):
     # trying together
 
     def group(self, pod: Pod) -> Group | Status | None:
+        self._tried = None
         member = self._members.get(pod.metadata.uid)
         if member is None or self.handle.judged_outside(pod):
             return None
@@ -178,6 +180,7 @@ class Coscheduling(NetworkPoints):
         members = [each for each in members if not self.handle.judged_outside(each.pod)]
         for each in members:
             each.gang.group.taken_up(each.uid)
+        self._tried = group
         return Group(
             group.key,
             group.title,
@@ -199,7 +202,9 @@ class Coscheduling(NetworkPoints):
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Status | None:
         """A gang may have lost what it had when the pod entered the queue."""
         member = self._members.get(pod.metadata.uid)
-        message = "" if member is None else self._gate.check(member)
+        if member is None or member.gang.group is self._tried:
+            return SKIP  # looked at when it was taken up
+        message = self._gate.check(member)
         return unresolvable(message) if message else SKIP
 
     @nothing_to_do
@@ -215,12 +220,13 @@ class Coscheduling(NetworkPoints):
         group.held.pop(member.uid, None)
         if gang.terms is None:
             return wait(0.0)
-        if group.may_start():
+        missing = group.needed()
+        if not missing and group.may_start():
             self._let_go(group)
             return None
         if self.handle.judged_outside(pod):
             self.handle.activate([each.pod for each in group.members(State.PENDING)])
-        return wait(group.wait_s, NOT_ENOUGH.format(group.title, group.needed()))
+        return wait(group.wait_s, NOT_ENOUGH.format(group.title, missing))
 
     def _let_go(self, group: GangGroup) -> None:
         if not group.starters:
