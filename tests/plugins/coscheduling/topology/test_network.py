@@ -101,7 +101,7 @@ def test_nt3_in_the_engine() -> None:
     assert started(world(), *gang(2, 8, rule("spine", PREFER))) == ["node-1", "node-1"]
 
 
-def test_members_are_neighbours_by_index_whatever_their_names() -> None:
+def test_q6_members_are_neighbours_by_index_whatever_their_names() -> None:
     pods = [member(number, 16, 4, rule("spine"), index=3 - number) for number in range(4)]
     assert started(world(), *pods) == ["node-7", "node-2", "node-8", "node-1"]
 

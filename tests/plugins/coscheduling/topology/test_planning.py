@@ -111,7 +111,7 @@ def test_all_members_when_they_fit(world: World) -> None:
     assert len(world.planned(wish(must(SPINE)), members(4), ONE_EACH, needed=2)) == 4
 
 
-def test_as_many_as_are_needed_when_not_all_fit(world: World) -> None:
+def test_q21_as_many_as_are_needed_when_not_all_fit(world: World) -> None:
     found = world.planned(wish(must(SPINE)), members(5), ONE_EACH, needed=2)
     assert found == {"w0": "node-1", "w1": "node-8"}
 
@@ -136,7 +136,7 @@ def test_the_message_is_about_what_is_needed_when_that_is_less(world: World) -> 
     assert "desiredOfferSlot: 5," in world.refused(wish(must(SPINE)), members(7), ONE_EACH, needed=5).message
 
 
-def test_bound_members_hold_and_draw_the_others(world: World) -> None:
+def test_q21_bound_members_count_and_draw_the_others(world: World) -> None:
     running = pod("w9").build(), "node-6"
     found = world.planned(wish(must(SPINE)), members(1), ONE_EACH, bound=[running])
     assert found == {"w0": "node-6"}
