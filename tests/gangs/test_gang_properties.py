@@ -76,6 +76,12 @@ def test_lives_with_gangs(part: int) -> None:
     assert min(seen[what] for what in ("started", "refused", "restarted", "evicted", "joined late")) > 0, seen
 
 
+@pytest.mark.parametrize("seed", [739, 1116, 1291])
+def test_room_kept_for_a_gang_that_fell_apart_is_given_up(seed: int) -> None:
+    """Members of it had been nominated, and were never tried again."""
+    a_life(seed)
+
+
 @pytest.mark.soak
 def test_soak_lives_with_gangs() -> None:
     for seed in soak_seeds(LIVES):

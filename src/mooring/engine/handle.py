@@ -11,7 +11,7 @@ from mooring.cluster.images import Images
 from mooring.cluster.labelsets import LabelTest
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.config.feature_gates import FeatureGates
-from mooring.engine.decisions import UNSCHEDULABLE, Evict, Look, Wait
+from mooring.engine.decisions import UNSCHEDULABLE, Evict, Look, Nominate, Wait
 from mooring.engine.objects import ObjectsOfKind
 from mooring.engine.trial import NodeTrial, demand_of
 from mooring.framework import answers
@@ -84,6 +84,11 @@ class EngineHandle(Handle):
         placed = self._engine.cluster.pods.by_uid.get(pod.metadata.uid)
         if placed is not None:
             self._engine.decide(Evict(placed.pod, "", reason, message, node=placed.node))
+
+    def give_up_nomination(self, pod: Pod) -> None:
+        if self._engine.nominator.node_of(pod.metadata.uid):
+            self._engine.nominator.remove(pod.metadata.uid)
+            self._engine.decide(Nominate(pod, ""))
 
     def judged_outside(self, pod: Pod) -> bool:
         extenders = self._engine.extenders

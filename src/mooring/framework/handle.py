@@ -133,6 +133,10 @@ class Handle(ABC):
     def evict(self, pod: Pod, reason: str, message: str) -> None:
         """Has a placed pod evicted for a reason of its own, not to make room for another."""
 
+    def give_up_nomination(self, pod: Pod) -> None:
+        """A pod that is not tried any more leaves the room kept for it to others."""
+        return
+
     def judged_outside(self, pod: Pod) -> bool:
         """Whether extenders have a say about the pod: then it is never tried together with others."""
         return False

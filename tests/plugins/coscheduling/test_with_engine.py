@@ -249,3 +249,21 @@ def test_gangs_need_no_configuration() -> None:
     world.add(a_node("b").has(cpu=1))
     world.advance(30)
     assert len(world.placements) == 3
+
+
+def test_room_made_for_a_gang_that_is_no_longer_whole_is_others() -> None:
+    world = stage(node("a", cpu=2))
+    low = world.running(pod("low", cpu=2), "a")
+    pods = members(2, least=2, priority=9)
+    world.add(*pods)
+    world.cycle()
+    assert {world.engine.nominator.node_of(each.uid) for each in pods} == {"a"}
+    world.delete(pods[0])
+    world.delete(low)
+    world.add(pod("other", cpu=2))
+    world.tick(400.0)
+    world.all()
+    assert world.engine.nominator.node_of(pods[1].uid) == ""
+    world.tick(800.0)
+    world.all()
+    assert world.holds(pod("other")) == "a"

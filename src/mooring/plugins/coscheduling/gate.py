@@ -49,6 +49,7 @@ class Gate:
             if group.representative == member.uid:
                 group.representative = ""
             self._tell_mistake(member)
+            self._handle.give_up_nomination(member.pod)  # room made for a gang that cannot start is others'
             return message
         if member.state is not State.PENDING or not group.needed():
             return ""
