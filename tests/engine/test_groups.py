@@ -330,3 +330,20 @@ def test_a_group_waits_its_back_off_out() -> None:
     assert stage.cycle() is None
     stage.tick(2.0)
     assert len(names(stage.cycle(), Bind)) == 3
+
+
+def test_a_group_that_waits_for_long_is_not_overtaken() -> None:
+    """Room appears for one of two: the older has it, though it has just failed and the younger has not."""
+
+    def order_of(self: Any, pod: Pod) -> Any:
+        return (0.0, "default/g") if "gang" in pod.labels else None
+
+    for since, first in ((70.0, "p0"), (50.0, "young")):
+        stage = Stage(gang(2, order_of=order_of)).nodes(node("a", cpu=2))
+        low = stage.running(pod("low", cpu=2), "a")
+        stage.now = since
+        stage.add(*members(2))
+        assert names(stage.cycle(), Wait) == ["p0", "p1"]
+        stage.add(pod("young", cpu=2))
+        stage.delete(low)
+        assert names(stage.cycle(), Bind)[0] == first

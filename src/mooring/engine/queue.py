@@ -20,6 +20,7 @@ from mooring.framework.status import Status
 from mooring.model.objects import Pod
 
 FLUSH_EVERY_S = 30  # how often pods stuck in the unschedulable part are looked for
+AGED_AFTER_S = 60  # how long a group waits before it is tried at once when something happens
 STUCK_AFTER_S = 300  # kube-scheduler's --pod-max-in-unschedulable-pods-duration
 
 UNSCHEDULABLE_TIMEOUT = ClusterEvent(ANY, Action.ALL, "UnschedulableTimeout")
@@ -230,10 +231,17 @@ class SchedulingQueue:
     def _requeue(self, queued: QueuedPod, strategy: Requeue, now: float) -> None:
         if strategy is Requeue.SKIP:
             self._park(queued)
-        elif strategy is Requeue.AFTER_BACKOFF and self._backoff.backing_off(queued, now):
+        elif strategy is Requeue.AFTER_BACKOFF and self._rests(queued, now):
             self._enter_backoff(queued)
         else:
             self._enter_active(queued, now)
+
+    def _rests(self, queued: QueuedPod, now: float) -> bool:
+        """Whether a pod backs off first. Those of a group that waits for long do not once an event may help:
+        while they rested, younger ones would take the room again and again."""
+        if queued.group is not None and now - queued.group[0] >= AGED_AFTER_S:
+            return False
+        return self._backoff.backing_off(queued, now)
 
     # moving between parts
 
