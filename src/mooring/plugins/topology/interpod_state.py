@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from numpy.typing import NDArray
 
 from mooring.cluster.counts import RowCounts
-from mooring.framework.domain import FollowingState, Key
+from mooring.framework.domain import Key
 from mooring.framework.status import Status, unresolvable, unschedulable
 from mooring.plugins.topology.members import Memberships
-from mooring.plugins.topology.sums import MISSING, DomainSums, SumOf, Token, combined, together
+from mooring.plugins.topology.sums import MISSING, DomainSums, SumOf, Token, combined
+from mooring.plugins.topology.sums_state import SumsState
 from mooring.plugins.topology.terms import Term
 
 NO_AFFINITY = unresolvable("node(s) didn't match pod affinity rules")
@@ -23,7 +24,7 @@ Held = tuple[Term, RowCounts]  # a term of placed pods, and how many on each row
 Weighed = tuple[int, str, RowCounts]
 
 
-class InterPodState(FollowingState):
+class InterPodState(SumsState):
     """Sums over domains of: pods the pod must be near, must not be near, must not be near it, and
     pods it or they would rather be near or far from. A row's key is its tokens; sums over the same
     domains share one."""
@@ -46,7 +47,6 @@ class InterPodState(FollowingState):
         self._starts_its_own = starts_its_own
         self._unique = unique
         self._memberships = memberships
-        self._syncs = 0  # that changed something
         self._weights = [weight for weight, _, _ in weighed]
         held = ((term.key, counts) for term, counts in kept_away)
         counted = (*near, *apart, *held, *((key, counts) for _, key, counts in weighed))
@@ -73,7 +73,8 @@ class InterPodState(FollowingState):
         no use any more."""
         sums = self._sums_over(term.key, counts)
         sums.sync()
-        self._sums.insert(self._kept_away.stop, sums)
+        before = self._kept_away.stop
+        self._sums = [*self._sums[:before], sums, *self._sums[before:]]
         self._kept_away = range(self._kept_away.start, self._kept_away.stop + 1)
         self._weighed = range(self._kept_away.stop, len(self._sums))
         self.kept_away |= {term}
@@ -81,19 +82,6 @@ class InterPodState(FollowingState):
 
     def _sums_over(self, key: str, counts: RowCounts) -> DomainSums:
         return DomainSums(self._memberships.of(key), counts, unique=self._unique(key))
-
-    def sync(self) -> Collection[int]:
-        changed: Collection[int] = ()
-        for sums in self._sums:
-            if moved := sums.sync():
-                changed = together(changed, moved)
-        if changed:
-            self._syncs += 1
-        return changed
-
-    @property
-    def version(self) -> int:
-        return self._syncs
 
     def key(self, row: int) -> Key:
         return tuple([sums.token(row) for sums in self._first])

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from numpy.typing import NDArray
 
 from mooring.cluster.counts import RowCounts
-from mooring.framework.domain import FollowingState, Key
+from mooring.framework.domain import Key
 from mooring.framework.status import Status, unresolvable, unschedulable
 from mooring.model.objects import Pod
 from mooring.plugins.topology.constraints import HOSTNAME, Constraint
 from mooring.plugins.topology.eligible import members_of
 from mooring.plugins.topology.go_math import half_away, log
 from mooring.plugins.topology.members import Memberships
-from mooring.plugins.topology.sums import MISSING, DomainSums, SumOf, Token, combined, together
+from mooring.plugins.topology.sums import MISSING, DomainSums, SumOf, Token, combined
+from mooring.plugins.topology.sums_state import SumsState
 
 SKEWED = unschedulable("node(s) didn't match pod topology spread constraints")
 NO_LABEL = unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")
@@ -24,7 +25,7 @@ IGNORED = -1  # the raw score of a node that lacks a key the pod's own constrain
 Counting = Callable[[Constraint], RowCounts]  # the matching pods of a constraint, per row
 
 
-class SpreadState(FollowingState):
+class SpreadState(SumsState):
     """Hard constraints reject, soft ones score. A row's key is its tokens for both."""
 
     def __init__(
@@ -41,7 +42,6 @@ class SpreadState(FollowingState):
         self._hard = [c for c in constraints if c.hard]
         self._soft = [c for c in constraints if not c.hard]
         self.filters, self.scores = bool(self._hard), bool(self._soft)
-        self._syncs = 0  # that changed something
         self._needs_all_keys = needs_all_keys
         self._unique = unique
         self._adds = [int(c.selects(pod.labels)) for c in self._hard]
@@ -60,20 +60,7 @@ class SpreadState(FollowingState):
 
         self._hard_sums = [sums(c, hard_keys) for c in self._hard]
         self._soft_sums = [soft_sums(c) for c in self._soft]
-        self._all_sums = (*self._hard_sums, *self._soft_sums)
-
-    def sync(self) -> Collection[int]:
-        changed: Collection[int] = ()
-        for sums in self._all_sums:
-            if moved := sums.sync():
-                changed = together(changed, moved)
-        if changed:
-            self._syncs += 1
-        return changed
-
-    @property
-    def version(self) -> int:
-        return self._syncs
+        self._sums = (*self._hard_sums, *self._soft_sums)
 
     def key(self, row: int) -> Key:
         hard = tuple([sums.token(row) for sums in self._hard_sums])
@@ -81,7 +68,7 @@ class SpreadState(FollowingState):
 
     def numbered(self, rows: int) -> tuple[NDArray[Any], Sequence[Key]]:
         split = len(self._hard_sums)
-        numbers, tokens = combined(self._all_sums, rows)
+        numbers, tokens = combined(self._sums, rows)
         return numbers, [(token[:split], token[split:]) for token in tokens]
 
     def status(self, key: Key) -> Status | None:
@@ -126,7 +113,7 @@ class SpreadState(FollowingState):
         copy.__dict__.update(self.__dict__)
         copy._hard_sums = [sums.clone() for sums in self._hard_sums]
         copy._soft_sums = [sums.clone() for sums in self._soft_sums]
-        copy._all_sums = (*copy._hard_sums, *copy._soft_sums)
+        copy._sums = (*copy._hard_sums, *copy._soft_sums)
         return copy
 
     def _size(self, number: int, kept: Sequence[tuple[tuple[Token, ...], int]]) -> int:
