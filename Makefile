@@ -50,8 +50,8 @@ peer: $(READY) ## kube-scheduler's own code and the engine in process, on the sa
 	$(BIN)/python -m benchmarks.peer
 	$(BIN)/python -m benchmarks.peer --compare
 
-bench: $(READY) ## engine benchmarks against their bars, scaled to this machine; fails when one is missed
-	$(BIN)/mooring bench --bars
+bench: $(READY) ## everything that has a target, scaled to this machine; fails when one is missed
+	$(BIN)/python -m benchmarks.bars
 
 soak: $(READY) ## long random comparisons with the oracle; SOAK_EXAMPLES or SOAK_CPU_SECONDS says how long
 	@SOAK_EXAMPLES=$(SOAK_EXAMPLES) SOAK_CPU_SECONDS=$(SOAK_CPU_SECONDS) SOAK_SEED=$(SOAK_SEED) \

@@ -13,7 +13,7 @@ import pytest
 from mooring.bench import machine
 from mooring.bench.bars import BARS, PER_S, Run
 from mooring.bench.runner import Measured
-from mooring.cli import bench
+from mooring.cli import bars, bench
 
 Mooring = Callable[..., Any]
 SMALL = ("--nodes", "20", "--pods", "40")
@@ -98,7 +98,7 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
         rate = targets.get(run, 25_000) * told.get(run.case, 1.0)
         return Measured(run.case, run.nodes, run.pods, 0, 0, 0, 0, 0, 0, best_per_cpu_s=rate, best_p99_us=500)
 
-    monkeypatch.setattr(bench, "_measure_run", measured)
+    monkeypatch.setattr(bars, "measure", measured)
     monkeypatch.setattr(machine, "speed", lambda: 1.0)
     return told
 

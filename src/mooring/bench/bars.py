@@ -17,7 +17,7 @@ import msgspec
 from mooring.bench.runner import Measured
 
 TOLERANCE = 0.30  # a row may miss its bar by so much
-PER_S, MS, TIMES = "pods/s", "ms", "x"
+PER_S, MS, TIMES, CPU_S, MB = "pods/s", "ms", "x", "s of CPU", "MB"
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -113,18 +113,7 @@ class Judge:
         return row
 
     def _judged(self, bar: Bar) -> Row:
-        measured, scaled = self._figure(bar), bar.target * self._scale(bar)
-        missed_by = 1 - measured / scaled if bar.unit == PER_S else measured / scaled - 1
-        return Row(
-            name=bar.name,
-            nodes=bar.run.nodes,
-            unit=bar.unit,
-            target=bar.target,
-            bar=round(scaled, 3),
-            measured=round(measured, 3),
-            ratio=round(measured / scaled, 3),
-            missed=missed_by > TOLERANCE,
-        )
+        return judged(bar.name, bar.run.nodes, bar.unit, bar.target, self._figure(bar), self._speed)
 
     def _figure(self, bar: Bar) -> float:
         measured = self._known[bar.run]
@@ -135,9 +124,22 @@ class Judge:
             return rate
         return (self._known[bar.small].best_per_cpu_s or 0.0) / rate if rate else float("inf")
 
-    def _scale(self, bar: Bar) -> float:
-        """A faster machine does more in a second, and the same in less time; growth is alike everywhere."""
-        return {PER_S: self._speed, MS: 1 / self._speed, TIMES: 1.0}[bar.unit]
+
+def judged(name: str, nodes: int, unit: str, target: float, measured: float, speed: float) -> Row:
+    """A figure against its target, for a machine of that speed: a faster one does more in a second, and the
+    same in less time; growth and memory are alike everywhere."""
+    scaled = target * {PER_S: speed, MS: 1 / speed, CPU_S: 1 / speed, TIMES: 1.0, MB: 1.0}[unit]
+    missed_by = 1 - measured / scaled if unit == PER_S else measured / scaled - 1
+    return Row(
+        name=name,
+        nodes=nodes,
+        unit=unit,
+        target=target,
+        bar=round(scaled, 3),
+        measured=round(measured, 3),
+        ratio=round(measured / scaled, 3),
+        missed=missed_by > TOLERANCE,
+    )
 
 
 def better(one: Measured, other: Measured) -> Measured:

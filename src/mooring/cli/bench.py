@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import cProfile
-import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -13,12 +12,12 @@ import click
 import msgspec
 from rich.progress import Progress
 
-from mooring.bench import extender, machine
-from mooring.bench.bars import BARS, Bar, Judge, Row, Run
+from mooring.bench import extender
 from mooring.bench.cases import CASES
 from mooring.bench.profile import write_profile
 from mooring.bench.runner import Measured, run_case
-from mooring.cli.bench_tables import measured_table, rows_table, show
+from mooring.cli import bars as checking
+from mooring.cli.bench_tables import measured_table, show
 from mooring.cli.progress import progress_bar
 from mooring.errors import did_you_mean
 
@@ -83,7 +82,7 @@ def command(
     if bars:
         if profile or wanted != Wanted():
             raise click.UsageError("--bars has sizes of its own: only CASE and --json go with it.")
-        sys.exit(_check(_rows_named(cases), as_json))
+        sys.exit(checking.check(checking.rows_named(cases), as_json))
     names = list(cases) or list(KNOWN)
     for name in names:
         if name not in KNOWN:
@@ -112,7 +111,7 @@ def _measured(names: Sequence[str], wanted: Wanted) -> list[Measured]:
         measured = []
         for name in names:
             bar.update(task, description=name)
-            measured.extend(_apart(name, wanted))
+            measured.extend(checking.measure_apart(name, wanted.words()))
             bar.advance(task)
     return measured
 
@@ -143,13 +142,6 @@ def _one(
     )
 
 
-def _apart(name: str, wanted: Wanted) -> list[Measured]:
-    """Runs a case in a fresh process."""
-    line = [sys.executable, "-m", "mooring.cli.main", "bench", name, "--json", *wanted.words()]
-    done = subprocess.run(line, check=True, capture_output=True)
-    return msgspec.json.decode(done.stdout, type=list[Measured])
-
-
 def _profiled(name: str, wanted: Wanted, file: Path) -> Measured:
     if not file.parent.is_dir():
         raise click.UsageError(f"there is no folder {file.parent} to write {file.name} to.")
@@ -158,45 +150,4 @@ def _profiled(name: str, wanted: Wanted, file: Path) -> Measured:
         measured = _one(name, wanted, bar, watching)
     data = write_profile(watching, measured, file)
     click.echo(f"the profile is in {file}, its data in {data}", err=True)
-    return measured
-
-
-# bars
-
-
-def _rows_named(names: Sequence[str]) -> list[Bar]:
-    """The rows of these names or cases; all of them without any."""
-    known = list(dict.fromkeys(word for bar in BARS for word in (bar.name, bar.run.case)))
-    for name in names:
-        if name not in known:
-            raise click.UsageError(f'no row named "{name}".{did_you_mean(name, known)}')
-    return [bar for bar in BARS if not names or bar.name in names or bar.run.case in names]
-
-
-def _check(bars: Sequence[Bar], as_json: bool) -> int:
-    """Checks rows and says how each came out; 1 if any missed."""
-    speed = machine.speed()
-    rows = list(_judged(bars, speed))
-    if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(rows)))
-    else:
-        show(rows_table(rows, speed))
-    missed = [row.name for row in rows if row.missed]
-    if missed:
-        click.echo(f"missed by more than 30 %: {', '.join(missed)}", err=True)
-    return 1 if missed else 0
-
-
-def _judged(bars: Sequence[Bar], speed: float) -> Iterable[Row]:
-    judge = Judge(speed, _measure_run)
-    with progress_bar() as bar:
-        task = bar.add_task("bars", total=len(bars))
-        for each in bars:
-            bar.update(task, description=each.name)
-            yield judge.row(each)
-            bar.advance(task)
-
-
-def _measure_run(run: Run) -> Measured:
-    (measured,) = _apart(run.case, Wanted(run.nodes, run.pods, run.windows))
     return measured

@@ -8,7 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from mooring.bench.bars import PER_S, Row
+from mooring.bench.bars import MB, PER_S, Row
 from mooring.bench.runner import Measured
 
 TABLE_WIDTH = 120  # figures are not cut off, whatever the terminal
@@ -67,7 +67,7 @@ def _table(*columns: str) -> Table:
 
 
 def _figure(value: float, unit: str) -> str:
-    return f"{value:,.0f} {unit}" if unit == PER_S else f"{value:,.2f} {unit}"
+    return f"{value:,.0f} {unit}" if unit in (PER_S, MB) else f"{value:,.2f} {unit}"
 
 
 def _cold(row: Measured) -> tuple[str, str]:
