@@ -46,6 +46,34 @@ def test_the_check_finds(node: Make, pod: Make, damage: Callable[[Cluster], obje
         cluster.check()
 
 
+LEFT_OVER: dict[str, Callable[[Cluster], object]] = {
+    "object": lambda c: c.nodes.objects.__setitem__(1, c.nodes.object_at(0)),
+    "allocatable": lambda c: c.nodes.resources[1].allocatable.at.__setitem__(1, 1),
+    "room for pods": lambda c: c.nodes.max_pods.at.__setitem__(1, 110),
+    "cordon": lambda c: c.nodes.unschedulable.__setitem__(1, True),
+    "taints": lambda c: c.nodes.taint_set.at.__setitem__(1, 1),
+    "label": lambda c: c.nodes.labels.put(1, {"zone": "z"}),
+    "alive": lambda c: c.nodes.alive.__setitem__(1, True),
+    "name": lambda c: c.nodes.rows.__setitem__("b", 1),
+    "free twice": lambda c: c.nodes._free.append(1),
+    "journal": lambda c: c.nodes.journal.rows.pop(),
+}
+
+
+@pytest.mark.parametrize("leave", LEFT_OVER.values(), ids=LEFT_OVER)
+def test_nothing_is_left_of_a_node_that_is_gone(node: Make, leave: Callable[[Cluster], object]) -> None:
+    cluster = Cluster()
+    with cluster.statement() as statement:
+        statement.put_node(node("a"))
+        statement.put_node(node("b"))
+    with cluster.statement() as statement:
+        statement.drop_node("b")
+    cluster.check()
+    leave(cluster)
+    with pytest.raises(AssertionError):
+        cluster.check()
+
+
 def test_nodes_with_more_taken_than_there_is_are_named(two_nodes: Cluster, node: Make, pod: Make) -> None:
     with two_nodes.statement() as statement:
         statement.take(pod("one", {"cpu": "4"}), "a")

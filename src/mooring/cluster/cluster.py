@@ -39,7 +39,7 @@ class Cluster:
         return Statement(self)
 
     def check(self) -> None:
-        """Raises InvariantError unless columns, pods and ports agree with each other."""
+        """Raises InvariantError, or fails an assertion, unless columns, pods and ports agree."""
         nodes = self.nodes
         for row in range(nodes.high):
             placed = list(self.pods.on(row).values())
@@ -63,6 +63,7 @@ class Cluster:
             for pod in holding:
                 if pod.charge.ports and not nodes.ports.clash(row, pod.charge.ports):
                     raise InvariantError(f"row {row}: ports of {pod.pod.key} are not marked as used")
+        nodes.check()
 
     def _check_row(self, row: int, what: str, column: int, pods: int) -> None:
         if column != pods:

@@ -38,3 +38,8 @@ class Journal:
         """The rows written since `position` (with repetitions), or None if they are forgotten."""
         start = position - self._base
         return None if start < 0 else self.rows[start:]
+
+    def check(self) -> None:
+        """Asserts that nothing is lost between what is forgotten and what is held."""
+        assert self.position == self._base + len(self.rows)
+        assert len(self.rows) <= 2 * self._keep

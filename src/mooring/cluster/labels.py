@@ -73,3 +73,7 @@ class LabelColumns:
         if column is None:
             column = self._columns[key] = LabelColumn(self._capacity)
         return column
+
+    def absent(self, row: int) -> bool:
+        """Whether the row carries no label."""
+        return all(column.ids[row] == ABSENT for column in self._columns.values())

@@ -118,6 +118,25 @@ class NodeTable:
         assert node is not None
         return node
 
+    def check(self) -> None:
+        """Asserts that names, rows and objects agree, and that nothing is left of nodes that are gone."""
+        for journal in (self.journal, self.node_journal):
+            journal.check()
+        free = set(self._free)
+        assert len(free) == len(self._free)
+        assert free | set(self.rows.values()) == set(range(self.high))
+        assert not free & set(self.rows.values())
+        assert np.flatnonzero(self.alive).tolist() == sorted(self.rows.values())
+        for name, row in self.rows.items():
+            assert self.object_at(row).name == name
+        columns = [column for resource in self.resources for column in resource]
+        columns += [self.nonzero_cpu_milli, self.nonzero_memory, self.pods, self.max_pods, self.taint_set]
+        for row in free:
+            assert self.objects[row] is None
+            assert not self.unschedulable[row]
+            assert not any(column.at[row] for column in columns)
+            assert self.labels.absent(row)
+
     # What follows is called by Statement only.
 
     def put(self, node: Node, image_sizes: ImageSizes | None = None) -> ImageSizes:
