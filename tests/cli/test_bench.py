@@ -55,6 +55,10 @@ def test_sizes_are_passed_on_to_other_processes() -> None:
         (("--profile",), "--profile goes with one CASE"),
         (("Extender", "--profile"), "--profile goes with one CASE"),
         (("HardSpread", "--profile", "not/there/p.txt"), "there is no folder not/there"),
+        (("HardSpread", "Everything", "--steps"), "--steps goes with one CASE"),
+        (("Extender", "--steps"), "--steps goes with one CASE"),
+        (("HardSpread", "--steps", "--profile"), "--profile goes with one CASE by itself"),
+        (("--bars", "--steps"), "--bars has sizes of its own"),
     ],
 )
 def test_bad_usage(mooring: Mooring, words: tuple[str, ...], said: str) -> None:
@@ -83,6 +87,16 @@ def test_profile_without_a_file_is_here(
     monkeypatch.chdir(tmp_path)
     assert mooring("bench", *SMALL, *words).code == 0
     assert sorted(file.name for file in tmp_path.iterdir()) == ["profile.pstats", "profile.txt"]
+
+
+def test_steps_tell_how_the_time_of_a_pod_is_made_up(mooring: Mooring) -> None:
+    words = ("bench", "SchedulingBasic", "--nodes", "20", "--pods", "2000", "--steps")
+    (row,) = json.loads(mooring(*words, "--json").out)
+    assert sum(step["share"] for step in row["steps"]) == pytest.approx(1.0, abs=0.01)
+    assert sum(step["us_per_pod"] for step in row["steps"]) == pytest.approx(row["cpu_us_per_pod"], rel=0.01)
+    shown = mooring(*words).out
+    assert "what is done for a pod" in shown
+    assert "together" in shown
 
 
 # bars

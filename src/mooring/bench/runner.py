@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from mooring.bench.case import Case
+from mooring.bench.steps import Step
 from mooring.engine.decisions import Bind, Decision, Evict
 from mooring.engine.engine import Engine
 from mooring.engine.events import Bound, NodeAdded, ObjectAdded, PodAdded, PodDeleted
@@ -44,6 +45,7 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
     extender_share: float | None = None  # of that, the part of the filter that is measured
     best_per_cpu_s: float | None = None  # pods a second of processor time, in the best of several windows
     best_p99_us: float | None = None  # of a cycle, in the best of several windows
+    steps: tuple[Step, ...] = ()  # where the time of a pod goes
 
 
 class Window(msgspec.Struct, frozen=True):

@@ -16,8 +16,9 @@ from mooring.bench import extender
 from mooring.bench.cases import CASES
 from mooring.bench.profile import write_profile
 from mooring.bench.runner import Measured, run_case
+from mooring.bench.steps import Steps
 from mooring.cli import bars as checking
-from mooring.cli.bench_tables import measured_table, show
+from mooring.cli.bench_tables import measured_table, show, steps_table
 from mooring.cli.progress import progress_bar
 from mooring.errors import did_you_mean
 
@@ -56,6 +57,7 @@ class Wanted(msgspec.Struct, frozen=True):
     metavar="[FILE]",
     help=f"Write where the time of one CASE goes: text to FILE ({PROFILE}), data beside it (.pstats).",
 )
+@click.option("--steps", is_flag=True, help="Also tell how the time of a pod of one CASE is made up.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one a case or row.")
 @click.option("--list", "as_list", is_flag=True, help="List the cases and stop.")
 def command(
@@ -65,6 +67,7 @@ def command(
     windows: int | None,
     bars: bool,
     profile: str | None,
+    steps: bool,
     as_json: bool,
     as_list: bool,
 ) -> None:
@@ -80,17 +83,19 @@ def command(
     if profile in KNOWN:  # an option that may go without its value takes the word after it
         cases, profile = (*cases, profile), PROFILE
     if bars:
-        if profile or wanted != Wanted():
+        if profile or steps or wanted != Wanted():
             raise click.UsageError("--bars has sizes of its own: only CASE and --json go with it.")
         sys.exit(checking.check(checking.rows_named(cases), as_json))
     names = list(cases) or list(KNOWN)
     for name in names:
         if name not in KNOWN:
             raise click.UsageError(f'no case named "{name}".{did_you_mean(name, list(KNOWN))}')
-    if profile:
-        if len(cases) != 1 or names[0] == extender.NAME:
-            raise click.UsageError(f"--profile goes with one CASE, and not with {extender.NAME}.")
-        measured = [_profiled(names[0], wanted, Path(profile))]
+    if profile or steps:
+        option = "--profile" if profile else "--steps"
+        if len(cases) != 1 or names[0] == extender.NAME or (profile and steps):
+            raise click.UsageError(f"{option} goes with one CASE by itself, and not with {extender.NAME}.")
+        name = names[0]
+        measured = [_profiled(name, wanted, Path(profile)) if profile else _in_steps(name, wanted)]
     else:
         measured = _measured(names, wanted)
     _tell(measured, as_json)
@@ -101,6 +106,9 @@ def _tell(measured: list[Measured], as_json: bool) -> None:
         click.echo(msgspec.json.format(msgspec.json.encode(measured)))
     else:
         show(measured_table(measured))
+        for each in measured:
+            if each.steps:
+                show(steps_table(each.steps))
 
 
 def _measured(names: Sequence[str], wanted: Wanted) -> list[Measured]:
@@ -151,3 +159,10 @@ def _profiled(name: str, wanted: Wanted, file: Path) -> Measured:
     data = write_profile(watching, measured, file)
     click.echo(f"the profile is in {file}, its data in {data}", err=True)
     return measured
+
+
+def _in_steps(name: str, wanted: Wanted) -> Measured:
+    steps = Steps()
+    with progress_bar() as bar:
+        measured = _one(name, wanted, bar, steps)
+    return msgspec.structs.replace(measured, steps=steps.of(measured.cpu_us_per_pod))

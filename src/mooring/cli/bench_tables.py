@@ -10,6 +10,7 @@ from rich.table import Table
 
 from mooring.bench.bars import MB, PER_S, Row
 from mooring.bench.runner import Measured
+from mooring.bench.steps import Step
 
 TABLE_WIDTH = 120  # figures are not cut off, whatever the terminal
 COLUMNS = ("pods/s", "CPU µs/pod", "p50 µs", "p99 µs", "peak MB")
@@ -38,6 +39,15 @@ def measured_table(measured: Sequence[Measured]) -> Table:
             *(_extended(row) if extended else ()),
             *(_best(row) if best else ()),
         )
+    return table
+
+
+def steps_table(steps: Sequence[Step]) -> Table:
+    """Where the time of a pod goes, with the sum."""
+    table = _table("what is done for a pod", "µs", "share")
+    for step in steps:
+        table.add_row(step.part, f"{step.us_per_pod:,.1f}", f"{step.share:.0%}")
+    table.add_row("together", f"{sum(step.us_per_pod for step in steps):,.1f}", "")
     return table
 
 
