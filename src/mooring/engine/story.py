@@ -7,7 +7,7 @@ cluster comes back to now.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, OrderedDict
 
 import msgspec
 import numpy as np
@@ -96,14 +96,17 @@ class Stories:
     def __init__(self, cluster: Cluster, full: FullEvaluation) -> None:
         self._cluster = cluster
         self._full = full
-        self._notes: dict[str, Note] = {}  # the latest last
+        self._notes: OrderedDict[str, Note] = (
+            OrderedDict()
+        )  # the latest last; a dict is slow to lose its first
 
     def note(self, note: Note) -> None:
         notes, uid = self._notes, note.pod.metadata.uid
-        notes.pop(uid, None)
+        if uid in notes:
+            notes.move_to_end(uid)
         notes[uid] = note
         if len(notes) > NOTES_KEPT:
-            del notes[next(iter(notes))]
+            notes.popitem(last=False)
 
     def find(self, key: str) -> Note | None:
         """The note of the pod of that `namespace/name`."""
