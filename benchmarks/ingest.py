@@ -2,7 +2,8 @@
 
 A server in another process lists a recorded cluster; this process reads it through the transport, the
 client, the informers and the engine of the default profile, as `mooring run` does, until everything is
-synced and taken in. Processor time counts from the first line of this file, imports included.
+synced and taken in. Processor time counts from the first line of this file, imports included; the modules
+are compiled before, as they are where Mooring is installed.
 
     python benchmarks/ingest.py [--nodes 5000] [--pods 50000] [--classes 500] [--gzip] [--json] [--profile]
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import cProfile
+import importlib.util
 import json
 import pstats
 import resource
@@ -22,29 +24,33 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-TARGETS = {"cpu_s": 5.0, "settled_mb": 300.0, "peak_mb": 300.0}
+# Seconds are those of the machine the bars were set on: a slower one has as much more time.
+TARGETS = {"cpu_s": 3.0, "settled_mb": 200.0, "peak_mb": 200.0}
 AIMS = {"cpu_s": 1.5, "settled_mb": 200.0, "peak_mb": 200.0}
 STATUS = Path("/proc/self/status")
 
 
 async def load(server: str) -> dict[str, Any]:
     """Knows the cluster, and says what that took."""
+    from mooring.kube.settling import make_room, settle
+
+    make_room()  # before everything else is imported, as the command does
+
     from mooring.app.driver import Clock, Driver
     from mooring.app.making import make_engine
     from mooring.config.load import default_config
+    from mooring.framework.meter import Meter
     from mooring.kube.access import Access
     from mooring.kube.client import Client
     from mooring.kube.informers import Informers
     from mooring.kube.kinds import kinds_read
-    from mooring.kube.settling import make_room, settle
     from mooring.kube.transport import Transport
     from mooring.plugins.catalogue import make_registry
 
     registry = make_registry()
-    engine = make_engine(default_config(registry), registry)
+    engine = make_engine(default_config(registry), registry, meter=Meter(time.perf_counter))
     marks = {"imported_cpu_s": time.process_time(), "imported_mb": _now_mb()}
     started = time.perf_counter()
-    make_room()
     transport = Transport(Access(server=server))
     driver = Driver(engine, lambda decision: None, clock=Clock())
     informers = Informers(Client(transport), kinds_read(engine), driver.tell)
@@ -63,8 +69,17 @@ async def load(server: str) -> dict[str, Any]:
     return marks
 
 
+def compile_modules() -> None:
+    """Another process writes what is compiled, so that it is not our time."""
+    spec = importlib.util.find_spec("mooring")
+    assert spec is not None
+    folders = spec.submodule_search_locations or []
+    subprocess.run([sys.executable, "-m", "compileall", "-q", *folders], check=True)
+
+
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Runs the server beside, and the scheduler here."""
+    compile_modules()
     sizes = [str(options.nodes), str(options.pods), str(options.classes)]
     command = [sys.executable, str(HERE / "ingest_server.py"), *sizes, "gzip" if options.gzip else "plain"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
@@ -77,7 +92,19 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             server.stdin.close()
     loading = found["cpu_s"] - found["imported_cpu_s"]
     found["us_per_pod"] = 1e6 * loading / max(1, options.pods)
+    found["machine_speed"] = machine_speed()
     return {"nodes": options.nodes, "pods": options.pods, "classes": options.classes, **found}
+
+
+def machine_speed() -> float:
+    """Times as fast as the machine the bars were set on. Imported only now: it is no part of a scheduler."""
+    from mooring.bench.machine import speed
+
+    return speed()
+
+
+def bounds(at_speed_one: dict[str, float], found: dict[str, Any]) -> dict[str, float]:
+    return {**at_speed_one, "cpu_s": at_speed_one["cpu_s"] / found["machine_speed"]}
 
 
 def show(found: dict[str, Any]) -> None:
@@ -94,9 +121,11 @@ def show(found: dict[str, Any]) -> None:
     out(f"{found['nodes']} nodes, {found['pods']} pods of {found['classes']} workloads\n\n")
     out(f"{'':34}{'measured':>12}{'must':>10}{'aim':>10}\n")
     for name, key, unit in rows:
-        bounds = "".join(f"{bound[key]:>10g}" if key in bound else f"{'':>10}" for bound in (TARGETS, AIMS))
-        out(f"{name:34}{found[key]:>9.2f} {unit:2}{bounds}\n")
+        both = (bounds(TARGETS, found), bounds(AIMS, found))
+        shown = "".join(f"{bound[key]:>10.3g}" if key in bound else f"{'':>10}" for bound in both)
+        out(f"{name:34}{found[key]:>9.2f} {unit:2}{shown}\n")
     out(f"\n{found['counts']}, {found['placed']} placed\n")
+    out(f"this machine is {found['machine_speed']:.2f} times as fast as the one the bars were set on\n")
 
 
 def _now_mb() -> float:
@@ -129,7 +158,7 @@ def main() -> int:
         sys.stdout.write(json.dumps(found) + "\n")
     else:
         show(found)
-    return 0 if all(found[key] <= bound for key, bound in TARGETS.items()) else 1
+    return 0 if all(found[key] <= bound for key, bound in bounds(TARGETS, found).items()) else 1
 
 
 if __name__ == "__main__":

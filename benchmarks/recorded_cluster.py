@@ -3,7 +3,8 @@
 Pods of one workload share their template and differ in what differs in life: name, uid, node, times,
 addresses, container ids, and the service account volume, whose name is random and stands in every
 container's mounts. One pod in ten is a DaemonSet's, whose affinity names its node. Nodes carry what a
-kubelet reports. Everything is made from a seed.
+kubelet reports. Lists are in the order of namespaces and names, in which an API server keeps its objects.
+Everything is made from a seed.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class RecordedCluster:
             "/apis/policy/v1/poddisruptionbudgets": self._budgets,
         }
         made = lists.get(path)
-        return map(encode, made(random.Random(f"{self._seed}{path}"))) if made else iter(())
+        return map(encode, sorted(made(random.Random(f"{self._seed}{path}")), key=_key)) if made else iter(())
 
     def _nodes(self, rng: random.Random) -> Iterator[Plain]:
         for number in range(self.nodes):
@@ -88,6 +89,11 @@ class RecordedCluster:
             selector = {"matchLabels": {"app": f"app-{number}"}}
             status = {"disruptionsAllowed": 1, "currentHealthy": 100, "expectedPods": 100}
             yield {"metadata": meta, "spec": {"minAvailable": 1, "selector": selector}, "status": status}
+
+
+def _key(found: Plain) -> tuple[str, str]:
+    meta = found["metadata"]
+    return meta.get("namespace", ""), meta["name"]
 
 
 def _pod(kind: int, node: int, number: int, rng: random.Random) -> Plain:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mooring.cluster import labelsets
 from mooring.cluster.labelsets import LabelSets
@@ -104,3 +106,28 @@ def test_labels_looked_at_again_are_met_anew_with_all_others() -> None:
     sets._sets.clear()
     sets._seen.clear()
     assert sets.intern("shop", labels).epoch == sets.epoch
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["set", "selector"]), st.sampled_from("ab"), st.sampled_from("xyz")),
+        max_size=30,
+    ),
+    st.sampled_from([3, 100]),
+)
+def test_needing_a_label_makes_no_difference_but_to_speed(
+    steps: list[tuple[str, str, str]], most: int
+) -> None:
+    """Sets and selectors come in any order, and sets are met anew at any time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(labelsets, "MOST", most)
+        sets = LabelSets()
+        asked: list[tuple[str, str]] = []
+        for kind, name, value in steps:
+            needs = name, value
+            if kind == "selector":
+                sets.register(needs, lambda _, labels, n=name, v=value: labels.get(n) == v, needs)
+                asked += [needs] if needs not in asked else []
+            for labels in ({name: value}, {"a": "x", name: value}, {"other": value}):
+                found = sets.intern("default", labels)
+                assert found.matches == tuple(i for i, (n, v) in enumerate(asked) if labels.get(n) == v)

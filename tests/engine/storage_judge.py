@@ -75,7 +75,7 @@ class JudgedWorld:
             seen.add(uid)
         self.engine.check()
         nominator = self.engine.nominator
-        assert {uid: name for uid, (_, name) in self.nominated.items()} == dict(nominator._node_of)
+        assert {uid: name for uid, (_, name) in self.nominated.items()} == dict(nominator.node_by_uid)
 
     def question(self, pod: Pod) -> Question:
         nominated = list(self.nominated.values())

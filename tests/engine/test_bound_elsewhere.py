@@ -57,3 +57,13 @@ def test_the_watch_was_faster(first: str) -> None:
         assert stage.holds(web) == "b"
     stage.engine.check()
     assert stage.where(web) == ""
+
+
+def test_a_report_about_a_pod_that_went_and_is_shown_again_changes_nothing() -> None:
+    stage, web = Stage().nodes(node("a", "4")), pod("web", "3")
+    assert isinstance(stage.try_pod(web), Bind)
+    stage.delete(web)
+    stage.change(web.on_node("a"))
+    assert stage.engine.handle(BindFailed(web, "a", "too late"), stage.now) == []
+    assert stage.holds(web) == "a"
+    stage.engine.check()

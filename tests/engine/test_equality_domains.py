@@ -14,7 +14,7 @@ import pytest
 
 from engine.domain_world import DB, KEYS, NAMES, SPACES, THEMES, WEB, make_node
 from engine.stage import BUILT_IN, Stage
-from engine.tiers import TIERS, hold_as
+from engine.tiers import TIERS, hold_as, tables_above
 from engine.twice import place_twice
 from mooring.engine.decisions import Bind, Decision, Wait
 from mooring.engine.events import ObjectChanged, ObjectDeleted
@@ -28,6 +28,7 @@ from soaking import soak_seeds
 
 WORLDS_PLAYED, PARTS, STEPS_PLAYED = 600, 8, 36
 EACH_TIER = [None, *TIERS]
+TABLES_ABOVE = [None, 0, 3]  # groups
 # Steps: how often, and the limits of their numbers.
 SPACE, NAME, ANY = len(SPACES), len(NAMES), 50
 NODE = (NAME, 8, 6, 5, 8, 2)
@@ -278,6 +279,11 @@ class World:
 
 def play(seed: int) -> None:
     """One world, all of whose accidents come from a seed."""
+    with tables_above(TABLES_ABOVE[seed % len(TABLES_ABOVE)]):
+        _play(seed)
+
+
+def _play(seed: int) -> None:
     draw = random.Random(seed)
     theme = draw.choice(THEMES)
     kinds = [draw.choice(theme) for _ in range(draw.randint(1, 4))]

@@ -20,7 +20,7 @@ def test_each_pod_is_told_what_happened_since(steps: list[tuple[str, int]]) -> N
     for moment, (what, number) in enumerate(steps):
         uid = f"p{number}"
         if what == "add" and uid not in told:
-            flight.add(QueuedPod(pod(uid), 0.0))
+            flight.begin(QueuedPod(pod(uid), 0.0))
             told[uid] = []
         elif what == "record":
             happened = ClusterEvent(NODE, Action.ADD, str(moment))

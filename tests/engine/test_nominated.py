@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -10,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.stage import Stage, made, node, pod
+from mooring.engine import verdicts
 from mooring.engine.engine import Engine
 from mooring.engine.nominated import AmongNominated
 from mooring.framework.answers import PostFilterResult
 from mooring.framework.cycle import Cycle
-from mooring.framework.status import SKIP, Status
+from mooring.framework.status import SKIP, Code, Status
 from mooring.model.objects import Pod, PodStatus
 
 
@@ -183,6 +186,7 @@ def apply(stage: Stage, what: str, number: int | None, name: str | None, value: 
             stage.nodes(name or "")
 
 
+@patch.object(verdicts, "REPAIR_SHARE", 0)  # however many nodes changed, what is known is repaired
 @settings(max_examples=100, deadline=None)
 @given(CHANGES)
 def test_what_is_remembered_is_what_would_be_found(changes: list[Any]) -> None:
@@ -203,6 +207,15 @@ def test_what_is_remembered_is_what_would_be_found(changes: list[Any]) -> None:
                 for name in NAMES
                 if (status := _alone(engine, pod_class, cycle, subject, name)) is not None
             }
+            alone = engine.placer.verdicts.of(pod_class, cycle, subject)
+            verdict = engine.placer._among_nominated.verdict(pod_class, cycle, subject, alone)
+            nodes = engine.cluster.nodes
+            asked = engine.placer.full.statuses(pod_class, cycle, subject, nodes.alive[: nodes.high].copy())
+            statuses = {**asked, **expected}
+            assert verdict.statuses == statuses
+            assert verdict.counts == Counter(statuses.values())
+            helps = {row for row, status in statuses.items() if status.code is Code.UNSCHEDULABLE}
+            assert set(verdict.resolvable.nonzero()[0].tolist()) == helps
 
 
 def test_another_nomination_to_the_same_node_is_looked_at_anew() -> None:

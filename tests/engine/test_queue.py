@@ -73,6 +73,28 @@ def test_activating_does_not_open_gates() -> None:
     assert stage.cycle() is None
 
 
+def test_an_event_leaves_a_pod_behind_a_gate_that_still_holds_it() -> None:
+    """It keeps its turn among those held, and says what the gate says now."""
+    said = {"First": "one", "Second": "two"}
+    events = lambda self: (Interest(NODE, Action.ADD),)  # noqa: E731
+    holds = lambda self, pod: unresolvable(said[self.name]) if said[self.name] else None  # noqa: E731
+    stage = Stage(*(made(name, pre_enqueue=holds, events=events) for name in said)).nodes("n")
+    stage.add(held := pod("p"), pod("q"))
+    told = []
+    for first, second in (("one more", "two"), ("", "two"), ("", "")):
+        said.update(First=first, Second=second)
+        stage.nodes(f"another-{len(told)}")
+        queued = stage.queued(held)
+        told.append((stage.where(held), queued.gating_plugin, queued.gating_message))
+        stage.engine.queue.check()
+    assert told == [
+        ("unschedulable", "First", "one more"),
+        ("unschedulable", "Second", "two"),
+        ("active", "", ""),
+    ]
+    assert list(stage.all()) == ["p", "q"]
+
+
 def test_a_gate_can_close_again_behind_a_pod_that_failed() -> None:
     closed = {"now": False}
     gate = made("Gate", pre_enqueue=lambda self, pod: unresolvable("closed") if closed["now"] else None)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from engine.stage import BUILT_IN, Stage, node, pod
 from engine.tiers import TIERS, hold_as
 from engine.twice import place_twice
-from mooring.engine.kept import store
+from mooring.engine.kept import bases, matrix, store
 from mooring.engine.kept.buckets import Buckets
 from mooring.engine.kept.evaluation import KeptEvaluation
 from mooring.engine.kept.flat import Flat
@@ -121,4 +122,78 @@ def test_a_plugin_that_fails_over_many_pods_costs_speed_only(monkeypatch: pytest
     for turn in range(40):
         place(stage, f"p{turn}", 1, f"{turn % 8 + 1}m")
     assert len(stage.engine.cluster.pods.by_uid) == 40
+    stage.engine.placer.kept.check()
+
+
+def weighing(weight: int) -> str:
+    """A profile in which one plugin weighs so much."""
+    name = "name: NodeResourcesBalancedAllocation"
+    score = f"{{enabled: [{{{name}, weight: {weight}}}], disabled: [{{{name}}}]}}"
+    return f"profiles:\n- plugins:\n    score: {score}\n"
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize(("weight", "kind"), [(60, bases.NARROW), (100, bases.WIDE), (10_000, bases.WIDE)])
+def test_scores_that_weigh_much(tier: str, weight: int, kind: Any) -> None:
+    stage = world(nodes=20, text=weighing(weight))
+    place_twice(stage.engine)
+    hold_as(stage.engine, tier)
+    for turn in range(36):
+        kind_of_pod = turn % 12
+        stage.add(pod(f"p{turn}", cpu=f"{900 + 50 * kind_of_pod}m", memory=f"{100 + 300 * kind_of_pod}Mi"))
+        stage.all()
+        stage.engine.placer.kept.check()
+    assert {kept.kind for kept in kept_of(stage)} == {kind}
+
+
+@pytest.mark.parametrize("weights", [[81], [82], [1, 2, 3], []])
+def test_no_total_is_mistaken_for_another(weights: list[int]) -> None:
+    """A row or a group that is not feasible comes out negative, whatever is added, and nothing overflows."""
+    kind = bases.kind_for(weights)
+    most, limits = 100 * sum(weights), np.iinfo(kind)
+    assert most + most <= limits.max
+    assert bases.nowhere(kind) + most < 0
+    assert bases.no_group(kind) + most < 0
+    assert bases.nowhere(kind) + bases.no_group(kind) >= limits.min
+    assert most - bases.nowhere(kind) <= limits.max
+
+
+@pytest.mark.parametrize("tier", [None, *TIERS])
+def test_resources_that_few_nodes_have(tier: str | None) -> None:
+    """Every node has one of its own, some have another; pods want one, or both, or more than there is."""
+    draw = random.Random(1)
+    stage = Stage(base=BUILT_IN, keep_scores=True)
+    own = [{f"example.com/r{number}": "3", "example.com/all": str(number % 3)} for number in range(16)]
+    stage.nodes(*(node(f"n{number}", extra=extra) for number, extra in enumerate(own)))
+    place_twice(stage.engine)
+    hold_as(stage.engine, tier)
+    running = []
+    for turn in range(80):
+        wants = {f"example.com/r{draw.randrange(18)}": draw.choice(["1", "2"])} if turn % 4 else {}
+        wants |= {"example.com/all": "1"} if turn % 3 == 0 else {}
+        running.append(new := pod(f"p{turn}", cpu=f"{1 + turn % 5}m", extra=wants))
+        stage.add(new)
+        stage.all()
+        if turn % 2:
+            stage.delete(running.pop(draw.randrange(len(running))))
+        if turn % 20 == 19:
+            stage.change(node(f"n{turn % 16}", extra=draw.choice(own)))
+        stage.engine.placer.kept.check()
+
+
+def test_who_is_not_asked_any_more_leaves_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrix, "PAYS_FOR", 20)
+    stage = world(nodes=200)
+    place_twice(stage.engine)
+    hold_as(stage.engine, "matrix")
+    place(stage, "once", 1, "500m")
+    (idle,) = kept_of(stage)
+    for turn in range(40):
+        place(stage, f"p{turn}", 1, f"{turn % 8 + 1}m")
+    assert idle.slot is None
+    assert sum(kept.slot is not None for kept in kept_of(stage)) == 8
+    place(stage, "new", 1, "2")  # who takes its place
+    stage.engine.placer.kept.check()
+    place(stage, "again", 1, "500m")
+    assert idle.slot is not None
     stage.engine.placer.kept.check()

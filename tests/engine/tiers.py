@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 from mooring.engine.engine import Engine
+from mooring.engine.kept import buckets, flat
 from mooring.engine.kept.store import Tier
 
 SHIFTING = "shifting"
 TIERS = [*(tier.value for tier in Tier), SHIFTING]
+
+
+@contextmanager
+def tables_above(groups: int | None) -> Iterator[None]:
+    """Has more groups than these rated all at once; None leaves the choice to the engine."""
+    if groups is None:
+        yield
+        return
+    with (
+        patch.object(buckets, "MANY", groups),
+        patch.object(buckets, "FEW_AGAIN", groups),
+        patch.object(flat, "MANY", groups),
+    ):
+        yield
 
 
 def hold_as(engine: Engine, tier: str | None) -> None:

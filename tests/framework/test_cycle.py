@@ -72,4 +72,4 @@ def test_pods_to_activate_are_kept_and_not_cloned(pod: Callable[..., Pod]) -> No
     cycle.activate(pod("a"))
     cycle.activate(pod("b"))
     assert [each.name for each in cycle.pods_to_activate] == ["a", "b"]
-    assert cycle.clone().pods_to_activate == []
+    assert cycle.clone().pods_to_activate == ()

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.kube.decode import Decoders
-from mooring.kube.decode_pods import READ_CONDITIONS, SCHEDULED
+from mooring.kube.decode_statuses import READ_CONDITIONS, SCHEDULED
 from mooring.kube.wire_pods import VOLUME_SOURCES
 from mooring.model.objects import Pod
 from mooring.model.requests import bound_request
@@ -132,17 +132,19 @@ def test_the_order_of_keys_makes_no_difference() -> None:
 
 def test_what_a_node_differs_in_is_not_shared() -> None:
     """The specs of a DaemonSet's pods differ, what they run is the same."""
-    pods = []
-    for number in range(4):
-        field = {"key": "metadata.name", "operator": "In", "values": [f"node-{number}"]}
-        required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
-        affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
-        pods.append(wire_pod(number, affinity=affinity))
-    *_, one, other = decoded(*pods)
+    *_, one, other = decoded(*map(on_one_node, range(4)))
     assert one.spec.affinity != other.spec.affinity
     assert one.spec.containers is other.spec.containers
     assert one.spec.request is other.spec.request
     assert one.spec.__dict__ is not other.spec.__dict__
+
+
+def on_one_node(number: int, **spec: Any) -> Plain:
+    """A pod of a DaemonSet, whose affinity names its node."""
+    field = {"key": "metadata.name", "operator": "In", "values": [f"node-{number}"]}
+    required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    return wire_pod(number, affinity=affinity, **spec)
 
 
 def test_a_resize_shows_in_what_the_pod_takes() -> None:
@@ -155,6 +157,16 @@ def test_a_resize_shows_in_what_the_pod_takes() -> None:
     pods = decoded(plain, resized, refused, plain, resized)
     assert [bound_request(pod).cpu_milli for pod in pods] == [100, 300, 100, 100, 300]
     assert pods[1].status.container_statuses[0].allocated_resources == {"cpu": "100m", "memory": "64Mi"}
+
+
+def test_the_same_status_means_a_resize_to_one_pod_and_none_to_another() -> None:
+    """What is remembered of statuses goes with the containers, also where each pod has its own affinity."""
+    pods = [on_one_node(number) for number in range(12)]
+    for found in pods[::2]:
+        found["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "50m", "memory": "64Mi"}}
+    read = decoded(*pods)
+    assert [bool(pod.status.container_statuses) for pod in read] == [True, False] * 6
+    assert [bound_request(pod).cpu_milli for pod in read] == [100] * 12  # what is still in use counts
 
 
 def test_only_conditions_that_placement_reads_are_kept() -> None:

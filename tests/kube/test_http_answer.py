@@ -26,7 +26,6 @@ def chunked(body: bytes, size: int, trailer: bytes = b"") -> bytes:
 
 
 def read(reader: AnswerReader, data: bytes, cuts: list[int]) -> Answer | None:
-    reader.start()
     places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
     answers = [reader.feed(data[start:stop]) for start, stop in pairwise(places)]
     assert all(answer is None for answer in answers[:-1])

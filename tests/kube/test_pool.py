@@ -132,3 +132,54 @@ def test_who_is_parked_takes_no_place() -> None:
         assert bench.log == ["a", "back"]
 
     in_virtual_time(run())
+
+
+def test_one_task_works_off_what_waits() -> None:
+    async def run() -> None:
+        bench, tasks = Bench(2), set[Any]()
+
+        async def work(subject: Any) -> None:
+            tasks.add(asyncio.current_task())
+            await bench.work(subject)
+
+        for number in range(20):
+            bench.pool.submit(f"k{number}", work, number)
+        await bench.pool.idle()
+        assert sorted(bench.log) == list(range(20))
+        assert (len(tasks), bench.most) == (2, 2)
+
+    in_virtual_time(run())
+
+
+def test_a_task_that_is_cancelled_leaves_its_place_to_others() -> None:
+    async def run() -> None:
+        bench = Bench(1)
+        for name in ("a", "b", "c"):
+            bench.pool.submit(name, bench.work, name)
+        await asyncio.sleep(0.5)
+        line = bench.pool.line("a")
+        assert line is not None
+        assert line.task is not None
+        line.task.cancel()
+        await bench.pool.idle()
+        assert bench.log == ["a", "b", "c"]
+
+    in_virtual_time(run())
+
+
+def test_lines_start_when_there_is_room_again() -> None:
+    async def run() -> None:
+        bench, room = Bench(5), 0
+        bench.pool = Pool(5, lambda: room)
+        for name in ("a", "b", "c"):
+            bench.pool.submit(name, bench.work, name)
+        await asyncio.sleep(0.5)
+        assert bench.log == []
+        room = 2
+        bench.pool.start_soon()
+        await asyncio.sleep(0.5)
+        assert bench.log == ["a", "b"]
+        await bench.pool.idle()
+        assert bench.log == ["a", "b", "c"]
+
+    in_virtual_time(run())

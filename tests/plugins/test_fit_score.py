@@ -242,7 +242,8 @@ def test_requests_of_the_pod_as_a_whole_are_not_scored() -> None:
 def test_percent_is_exact_beyond_floats() -> None:
     whole = np.array([2**62, 2**53 + 2, 0, 7], np.int64)
     part = np.array([2**62 - 1, 2**53 + 1, 0, 7], np.int64)
-    assert percent(part, whole).tolist() == [99, 99, 0, 100]
+    divisor = np.maximum(whole, 1).astype(np.float64)
+    assert percent(part, whole, divisor, 2**62).tolist() == [99, 99, 0, 100]
 
 
 def test_ratio_of_nothing_is_not_rounded_up() -> None:

@@ -14,7 +14,7 @@ from mooring.plugins.balanced_allocation import NodeResourcesBalancedAllocation
 from mooring.plugins.node_resources_fit import NodeResourcesFit
 from plugins.stage import Stage, asking, node
 
-GPU, DISK = "nvidia.com/gpu", "ephemeral-storage"
+GPU, FPGA, DISK = "nvidia.com/gpu", "example.com/fpga", "ephemeral-storage"
 RISING = {"shape": [{"utilization": 10, "score": 2}, {"utilization": 60, "score": 9}]}
 UNEVEN = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 3}]
 FIT: list[dict[str, Any]] = [
@@ -31,12 +31,13 @@ BALANCED: list[dict[str, Any]] = [
 ]
 CPU = st.sampled_from(["0", "1m", "100m", "333m", "1", "2500m", "7"])
 MEMORY = st.sampled_from(["0", "1", "100Mi", "1Gi", "3Gi", "100Ti", "2Pi"])
+FEW = st.sampled_from(["0", "1", "2"])
 REQUESTS = st.fixed_dictionaries(
-    {}, optional={"cpu": CPU, "memory": MEMORY, GPU: st.sampled_from(["0", "1"]), DISK: MEMORY}
+    {}, optional={"cpu": CPU, "memory": MEMORY, GPU: FEW, FPGA: FEW, DISK: MEMORY}
 )
 ROOM = st.fixed_dictionaries(
     {"pods": st.sampled_from(["0", "2", "110"])},
-    optional={"cpu": CPU, "memory": MEMORY, GPU: st.sampled_from(["0", "1"]), DISK: MEMORY},
+    optional={"cpu": CPU, "memory": MEMORY, GPU: FEW, FPGA: FEW, DISK: MEMORY},
 )
 
 

@@ -20,7 +20,6 @@ from mooring.engine.engine import Engine
 from mooring.framework.meter import Meter
 from mooring.kube.access import Access
 from mooring.kube.locate import find_access
-from mooring.kube.settling import make_room
 from mooring.plugins.catalogue import make_registry
 
 log = logging.getLogger("mooring.app")
@@ -28,7 +27,6 @@ log = logging.getLogger("mooring.app")
 
 def run(options: RunOptions) -> int:
     """Schedules until it is told to end. Mistakes in what it is given are raised before anything starts."""
-    make_room()
     registry = make_registry(options.policies)
     config = effective(options, read_config(options.config, registry))
     for remark in config.remarks:

@@ -8,6 +8,7 @@ from mooring.bench.case import HOST, NAMESPACE, ZONE, Case, node, plain_object, 
 from mooring.model.objects import Node, ObjectMeta, PodSpec
 
 ZONES = ("moon-1", "moon-2", "moon-3")
+RACK, RACKS = "topology.example.com/rack", 500
 BLUE = {"color": "blue"}
 CLOSED = {"key": "dedicated", "value": "other", "effect": "NoSchedule"}
 CLOSED_EACH = 5  # every fifth node is tainted
@@ -16,6 +17,10 @@ FIRST = pods_of(pod_spec(), "first")
 
 def _node_of_three_zones(number: int) -> Node:
     return node(number, labels={ZONE: ZONES[number % len(ZONES)]})
+
+
+def _node_of_many_racks(number: int) -> Node:
+    return node(number, labels={RACK: f"rack-{number % RACKS}"})
 
 
 def _sometimes_closed_node(number: int) -> Node:
@@ -50,6 +55,24 @@ TOPOLOGY_CASES: Final = (
         make_first_pods=FIRST,
         make_pods=pods_of(_spread(ZONE, 5, "ScheduleAnyway"), labels=BLUE),
         first_pods=5000,
+        pods=5000,
+    ),
+    Case(
+        name="TopologySpreadingRacks",
+        about="spread over 500 racks, with a skew of 1 at most",
+        make_node=_node_of_many_racks,
+        make_first_pods=FIRST,
+        make_pods=pods_of(_spread(RACK, 1, "DoNotSchedule"), labels=BLUE),
+        first_pods=1000,
+        pods=5000,
+    ),
+    Case(
+        name="PreferredTopologySpreadingRacks",
+        about="preferably spread over 500 racks",
+        make_node=_node_of_many_racks,
+        make_first_pods=FIRST,
+        make_pods=pods_of(_spread(RACK, 1, "ScheduleAnyway"), labels=BLUE),
+        first_pods=1000,
         pods=5000,
     ),
     Case(

@@ -109,6 +109,9 @@ def command(
     Without --kubeconfig the service account of the pod it runs in is used. SIGTERM ends it in order:
     what is under way is finished, the lease is given back.
     """
+    from mooring.kube.settling import make_room
+
+    make_room()  # already for all that is imported now
     from mooring.app.running import run
 
     configure(verbosity, log_format)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mooring.cluster.images import ImageSizes
-from mooring.cluster.pods import Hold, Placed
+from mooring.cluster.pods import PROMISED, RELEASING, Hold, Placed
 from mooring.errors import ClusterError
 from mooring.model.objects import Node, Pod, PodSpec
 
@@ -46,8 +46,8 @@ def remove_pod(cluster: Cluster, placed: Placed) -> Change:
 
 def set_hold(cluster: Cluster, placed: Placed, hold: Hold) -> Change:
     before = placed.hold
-    if placed.row is not None and (hold is Hold.RELEASING) != (before is Hold.RELEASING):
-        cluster.nodes.charge_releasing(placed.row, placed.charge, 1 if hold is Hold.RELEASING else -1)
+    if placed.row is not None and (hold is RELEASING) != (before is RELEASING):
+        cluster.nodes.charge_releasing(placed.row, placed.charge, 1 if hold is RELEASING else -1)
     placed.hold = hold
     return set_hold, (placed, before)
 
@@ -58,7 +58,7 @@ def set_object(cluster: Cluster, placed: Placed, pod: Pod, hold: Hold) -> Change
     row, same = placed.row, _same_to_plugins(old, pod)
     if not same:
         placed.kind = -1
-    if same or row is None or before is Hold.PROMISED:
+    if same or row is None or before is PROMISED:
         placed.pod, placed.hold, placed.labelset = pod, hold, None
     else:
         cluster.counts.change(placed, -1)
@@ -102,12 +102,12 @@ def _charge(cluster: Cluster, placed: Placed, sign: int) -> None:
     row, nodes = placed.row, cluster.nodes
     if row is None:
         return
-    if placed.hold is Hold.PROMISED:
+    if placed.hold is PROMISED:
         nodes.charge_promised(row, placed.charge, sign)
         return
     cluster.counts.change(placed, sign)
     nodes.charge(row, placed.charge, sign)
-    if placed.hold is Hold.RELEASING:
+    if placed.hold is RELEASING:
         nodes.charge_releasing(row, placed.charge, sign)
 
 

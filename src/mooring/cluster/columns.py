@@ -61,7 +61,12 @@ class StaticColumns:
 
     def divisor(self, resource: str) -> NDArray[np.float64]:
         """What there is of a resource, at least 1, to divide by."""
-        return self._read(self._nodes.divisor(self._nodes.resource(resource)))
+        return self._read(self._nodes.extent(self._nodes.resource(resource)).divisor)
+
+    def extent(self, resource: str) -> tuple[int, int]:
+        """The least and the most there is of a resource on any node of the cluster."""
+        extent = self._nodes.extent(self._nodes.resource(resource))
+        return extent.least, extent.most
 
     def matching_label(self, key: str, test: Callable[[str | None], bool]) -> Bools:
         """Rows whose value of a label (None where absent) passes the test."""

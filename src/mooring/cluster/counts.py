@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable
 
 from mooring.cluster.journal import Journal
 from mooring.cluster.labelsets import LabelSet, LabelSets, LabelTest
-from mooring.cluster.pods import Hold, Placed
+from mooring.cluster.pods import PROMISED, Placed
 from mooring.model.objects import Pod
 
 CHANGES_KEPT = 256  # a reader further behind reads all counts again: there are few
@@ -70,7 +70,7 @@ class PodCounts:
         self._labelsets = labelsets
         self._placed = placed
         self._selectors: dict[int, SelectorCounts] = {}
-        self._carriers: dict[str, Carrier] = {}
+        self._carriers: list[tuple[Carrier, dict[Hashable, RowCounts]]] = []
         self.carried: dict[str, dict[Hashable, RowCounts]] = {}  # by carrier, then by term
         self._tallies: dict[str, tuple[Carrier, dict[Hashable, int]]] = {}
         self._all_met = -1  # the epoch in which the labels of every placed pod have been met
@@ -108,12 +108,12 @@ class PodCounts:
 
     def carrier(self, name: str, terms_of: Carrier) -> dict[Hashable, RowCounts]:
         """Counts, for each term, the pods that carry it."""
-        if name not in self._carriers:
-            self._carriers[name] = terms_of
-            self.carried[name] = {}
+        if name not in self.carried:
+            carried = self.carried[name] = {}
+            self._carriers.append((terms_of, carried))
             for placed in self._placed():
                 if _counts(placed):
-                    self._carry(name, placed, 1)
+                    self._carry(carried, terms_of(placed.pod), _row(placed), 1)
         return self.carried[name]
 
     def tally(self, name: str, keys_of: Carrier) -> dict[Hashable, int]:
@@ -122,7 +122,7 @@ class PodCounts:
             self._tallies[name] = keys_of, {}
             for placed in self._placed():
                 if _counts(placed):
-                    self._count(name, placed.pod, 1)
+                    _count(self._tallies[name][1], keys_of(placed.pod), 1)
         return self._tallies[name][1]
 
     def recount(self) -> None:
@@ -131,8 +131,8 @@ class PodCounts:
         for counts in self._selectors.values():
             counts.all.clear()
             counts.staying.clear()
-        for name in self._carriers:
-            self.carried[name].clear()
+        for carried in self.carried.values():
+            carried.clear()
         for _, tally in self._tallies.values():
             tally.clear()
         for placed in self._placed():
@@ -150,16 +150,16 @@ class PodCounts:
             for number in known.matches:
                 if (counts := self._selectors.get(number)) is not None:
                     counts.add(row, placed.pod, amount)
-        for name in self._carriers:
-            self._carry(name, placed, amount)
-        for name in self._tallies:
-            self._count(name, placed.pod, amount)
+        for terms_of, carried in self._carriers:
+            if terms := terms_of(placed.pod):
+                self._carry(carried, terms, _row(placed), amount)
+        for keys_of, tally in self._tallies.values():
+            if keys := keys_of(placed.pod):
+                _count(tally, keys, amount)
 
-    def _carry(self, name: str, placed: Placed, amount: int) -> None:
-        terms = self._carriers[name](placed.pod)
-        if not terms:
-            return
-        carried, row = self.carried[name], _row(placed)
+    def _carry(
+        self, carried: dict[Hashable, RowCounts], terms: Iterable[Hashable], row: int, amount: int
+    ) -> None:
         for term in terms:
             counts = carried.get(term)
             if counts is None:
@@ -169,18 +169,18 @@ class PodCounts:
             counts.add(row, amount)
             self.version += not before or not counts.total  # terms nobody carries stay known, at zero
 
-    def _count(self, name: str, pod: Pod, amount: int) -> None:
-        keys_of, tally = self._tallies[name]
-        for key in keys_of(pod):
-            count = tally.get(key, 0) + amount
-            if count:
-                tally[key] = count
-            else:
-                del tally[key]
+
+def _count(tally: dict[Hashable, int], keys: Iterable[Hashable], amount: int) -> None:
+    for key in keys:
+        count = tally.get(key, 0) + amount
+        if count:
+            tally[key] = count
+        else:
+            del tally[key]
 
 
 def _counts(placed: Placed) -> bool:
-    return placed.row is not None and placed.hold is not Hold.PROMISED
+    return placed.row is not None and placed.hold is not PROMISED
 
 
 def _row(placed: Placed) -> int:

@@ -49,7 +49,10 @@ class Images:
                 del self._images[name]
         first = sizes or {}
         for name, size in _names(new).items():
-            self._images.setdefault(name, Image(first.get(name, size))).rows.add(row)
+            known = self._images.get(name)
+            if known is None:
+                known = self._images[name] = Image(first.get(name, size))
+            known.rows.add(row)
         return forgotten
 
     def find(self, name: str) -> Image | None:

@@ -33,7 +33,8 @@ class LabelColumn:
             self._holders[old] -= 1
             self._shared -= self._holders[old] == 1
         if new != ABSENT:
-            self._holders.extend([0] * (new + 1 - len(self._holders)))
+            if new == len(self._holders):  # a value nobody had yet
+                self._holders.append(0)
             self._holders[new] += 1
             self._shared += self._holders[new] == 2
         self.unique = not self._shared

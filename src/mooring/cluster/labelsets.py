@@ -40,6 +40,7 @@ class LabelSets:
         self._tests: list[LabelTest] = []
         self._needing: dict[tuple[str, str], list[int]] = {}  # selectors by a label they need
         self._needing_none: list[int] = []
+        self._holding: dict[str, dict[str, list[LabelSet]]] = {}  # sets by values of the labels they need
         self._matched: set[int] = set()
         self.version = 0  # moves when a selector is added: kept class ids are then stale
 
@@ -53,6 +54,7 @@ class LabelSets:
             if len(self._seen) >= MOST:
                 self._sets.clear()
                 self._seen.clear()
+                self._holding.clear()
                 self.epoch += 1
             known = self._seen[seen] = self._met(namespace, labels)
         self._last = (namespace, labels, known)
@@ -67,6 +69,9 @@ class LabelSets:
             self._made += 1
             known.matches = self._matching(namespace, labels)
             self._sets[key] = known
+            for name, value in labels.items():
+                if name in self._holding:
+                    self._holding[name].setdefault(value, []).append(known)
         return known
 
     def match_anew(self) -> None:
@@ -97,11 +102,18 @@ class LabelSets:
             self._tests.append(test)
             self.version += 1
             (self._needing_none if needs is None else self._needing.setdefault(needs, [])).append(known)
-            name, value = needs or ("", None)
-            for labelset in self._sets.values():
-                if value is not None and labelset.labels.get(name) != value:
-                    continue
+            for labelset in self._sets.values() if needs is None else self._with_label(*needs):
                 if test(labelset.namespace, labelset.labels):
                     labelset.matches += (known,)
                     self._matched.add(known)
         return known
+
+    def _with_label(self, name: str, value: str) -> list[LabelSet]:
+        """The sets with a label. Those that nobody asked about yet are sorted by it now, once."""
+        if name not in self._holding:
+            holding: dict[str, list[LabelSet]] = {}
+            self._holding[name] = holding
+            for labelset in self._sets.values():
+                if (held := labelset.labels.get(name)) is not None:
+                    holding.setdefault(held, []).append(labelset)
+        return self._holding[name].get(value, [])

@@ -8,7 +8,9 @@ Only `Statement` changes what is here, and each change is written to the journal
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +21,7 @@ from mooring.cluster.journal import Journal
 from mooring.cluster.labels import LabelColumns
 from mooring.cluster.usedports import UsedPorts
 from mooring.model.objects import Node, Taint
+from mooring.model.quantity import Quantity
 from mooring.model.requests import Allocatable, node_allocatable
 
 Ints = NDArray[np.int64]
@@ -56,6 +59,20 @@ class ResourceColumns:
         return iter((self.allocatable, self.requested, self.releasing, self.promised))
 
 
+class Extent(msgspec.Struct, frozen=True):
+    """What there is of a resource, to divide by: at least 1. Of all rows in use: the least, and the most."""
+
+    divisor: NDArray[np.float64]
+    least: int
+    most: int
+
+
+@lru_cache(maxsize=4096)
+def _allocatable(*resources: tuple[str, Quantity]) -> Allocatable:
+    """Nodes of a sort have the same to give."""
+    return node_allocatable(dict(resources))
+
+
 class NodeTable:
     """Columns over nodes. Read by anyone, changed by statements alone."""
 
@@ -85,7 +102,7 @@ class NodeTable:
         self.node_journal = Journal()  # rows whose node object changed
         self._ordered: NDArray[np.intp] = np.zeros(0, np.intp)
         self._ordered_at = -1
-        self._divisors: dict[int, tuple[int, NDArray[np.float64]]] = {}
+        self._extents: dict[int, tuple[int, Extent]] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -97,13 +114,16 @@ class NodeTable:
             self.resources.append(ResourceColumns(self.capacity))
         return number
 
-    def divisor(self, number: int) -> NDArray[np.float64]:
-        """What there is of a resource, to divide by: at least 1. The same until a node object changes."""
+    def extent(self, number: int) -> Extent:
+        """What there is of a resource on all nodes together. The same until a node object changes."""
         position = self.node_journal.position
-        known = self._divisors.get(number)
+        known = self._extents.get(number)
         if known is None or known[0] != position:
-            divisor = np.maximum(self.resources[number].allocatable.array, 1).astype(np.float64)
-            known = self._divisors[number] = (position, divisor)
+            has = self.resources[number].allocatable.array
+            in_use = has[: self.high]
+            least, most = (int(in_use.min()), int(in_use.max())) if self.high else (0, 0)
+            extent = Extent(np.maximum(has, 1).astype(np.float64), least, most)
+            known = self._extents[number] = (position, extent)
         return known[1]
 
     def in_order(self) -> NDArray[np.intp]:
@@ -144,7 +164,7 @@ class NodeTable:
 
         Returns the sizes of the images forgotten with it, which `image_sizes` brings back.
         """
-        has = node_allocatable(node.status.allocatable)  # may refuse the node: before anything changes
+        has = _allocatable(*node.status.allocatable.items())  # may refuse the node: before anything changes
         row = self.rows.get(node.name)
         if row is None:
             row = self._new_row()
@@ -172,8 +192,9 @@ class NodeTable:
 
     def charge(self, row: int, charge: Charge, sign: int) -> None:
         """Adds (sign 1) or subtracts (sign -1) what a pod that holds a place takes."""
+        resources = self.resources
         for column, amount in charge.columns:
-            self.resources[column].requested.at[row] += sign * amount
+            resources[column].requested.at[row] += sign * amount
         self.nonzero_cpu_milli.at[row] += sign * charge.nonzero_cpu_milli
         self.nonzero_memory.at[row] += sign * charge.nonzero_memory
         self.pods.at[row] += sign

@@ -20,6 +20,10 @@ class Hold(Enum):
     PROMISED = "promised"  # waits for releasing room; holds nothing yet
 
 
+# Python finds a member of an Enum by its class more slowly than it calls a function: hence these names.
+ASSUMED, BOUND, RELEASING, PROMISED = Hold
+
+
 class Placed(msgspec.Struct, eq=False, gc=False):
     """A pod with its place. `row` is None while its node is unknown: it then charges nobody."""
 
@@ -54,7 +58,10 @@ class PodTable:
     def add(self, placed: Placed) -> None:
         uid, row = placed.pod.metadata.uid, placed.row
         self.by_uid[uid] = placed
-        pods = self.homeless.setdefault(placed.node, {}) if row is None else self.on(row)
+        if row is None:
+            pods = self.homeless.setdefault(placed.node, {})
+        else:
+            pods = self.on_row[row] if row < len(self.on_row) else self.on(row)
         if placed.turn:
             _insert(pods, placed)
             return

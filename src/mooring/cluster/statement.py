@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mooring.cluster import changes
 from mooring.cluster.changes import Change
 from mooring.cluster.charge import Charge
-from mooring.cluster.pods import Hold, Placed
+from mooring.cluster.pods import ASSUMED, BOUND, PROMISED, RELEASING, Placed
 from mooring.errors import ClusterError
 from mooring.model.objects import Node, Pod
 
@@ -23,14 +25,11 @@ if TYPE_CHECKING:
     from mooring.cluster.cluster import Cluster
 
 
-class Statement:
+class Statement(msgspec.Struct, eq=False):
     """A list of changes with their reverses. Leaving a `with` block commits, or rolls back on error."""
 
-    __slots__ = ("_cluster", "_reverses")
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._reverses: list[Change] = []
+    _cluster: Cluster
+    _reverses: list[Change] = []
 
     def __enter__(self) -> Statement:
         return self
@@ -61,15 +60,25 @@ class Statement:
 
     # pods
 
-    def take(self, pod: Pod, node: str, *, bound: bool = False, charge: Charge | None = None) -> Placed:
-        """The pod takes a place on the node. A node nobody knows yet is charged when it appears."""
+    def take(
+        self,
+        pod: Pod,
+        node: str,
+        row: int | None = None,
+        *,
+        bound: bool = False,
+        charge: Charge | None = None,
+    ) -> Placed:
+        """The pod takes a place on the node, `row` if that is known. A node nobody knows yet is charged when
+        it appears."""
         cluster = self._cluster
-        row = cluster.nodes.rows.get(node)
-        if row is None and not bound:
-            raise ClusterError(f"there is no node {node!r} for {pod.key} to take a place on")
+        if row is None:
+            row = cluster.nodes.rows.get(node)
+            if row is None and not bound:
+                raise ClusterError(f"there is no node {node!r} for {pod.key} to take a place on")
         if charge is None:
             charge = cluster.charges.of(pod, bound=bound)
-        placed = Placed(pod, node, row, charge, Hold.BOUND if bound else Hold.ASSUMED)
+        placed = Placed(pod, node, row, charge, BOUND if bound else ASSUMED)
         self._reverses.append(changes.add_pod(cluster, placed))
         return placed
 
@@ -86,16 +95,16 @@ class Statement:
     def evict(self, uid: str) -> Placed:
         """The pod is on its way out: it holds its place until it gives it back."""
         placed = self._placed(uid)
-        if placed.hold in (Hold.RELEASING, Hold.PROMISED):
+        if placed.hold in (RELEASING, PROMISED):
             raise ClusterError(f"{placed.pod.key} is {placed.hold.value}: it cannot be evicted")
-        self._reverses.append(changes.set_hold(self._cluster, placed, Hold.RELEASING))
+        self._reverses.append(changes.set_hold(self._cluster, placed, RELEASING))
         return placed
 
     def keep(self, uid: str, *, assumed: bool = False) -> Placed:
         """The pod is not on its way out after all. `assumed`: the API server has not confirmed it yet."""
         placed = self._placed(uid)
-        if placed.hold is Hold.RELEASING:
-            hold = Hold.ASSUMED if assumed else Hold.BOUND
+        if placed.hold is RELEASING:
+            hold = ASSUMED if assumed else BOUND
             self._reverses.append(changes.set_hold(self._cluster, placed, hold))
         return placed
 
@@ -105,7 +114,7 @@ class Statement:
         row = cluster.nodes.rows.get(node)
         if row is None:
             raise ClusterError(f"there is no node {node!r} to promise {pod.key} room on")
-        placed = Placed(pod, node, row, cluster.charges.of(pod, bound=False), Hold.PROMISED)
+        placed = Placed(pod, node, row, cluster.charges.of(pod, bound=False), PROMISED)
         self._reverses.append(changes.add_pod(cluster, placed))
         return placed
 
@@ -114,13 +123,13 @@ class Statement:
         placed = self._placed(pod.metadata.uid)
         charge = self._cluster.charges.of(pod, bound=True)
         same = placed.node == pod.spec.node_name and placed.charge is charge
-        if same and placed.hold is not Hold.PROMISED:
-            hold = Hold.RELEASING if placed.hold is Hold.RELEASING else Hold.BOUND
+        if same and placed.hold is not PROMISED:
+            hold = RELEASING if placed.hold is RELEASING else BOUND
             self._reverses.append(changes.set_object(self._cluster, placed, pod, hold))
             return placed
         self.give_back(pod.metadata.uid)
         taken = self.take(pod, pod.spec.node_name, bound=True, charge=charge)
-        return self.evict(pod.metadata.uid) if placed.hold is Hold.RELEASING else taken
+        return self.evict(pod.metadata.uid) if placed.hold is RELEASING else taken
 
     # nodes
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import msgspec
 
 from mooring.engine.classes import PodClass
@@ -13,6 +16,8 @@ from mooring.framework.profile import Profile
 from mooring.framework.session import Session
 from mooring.framework.status import Status
 from mooring.model.objects import Pod
+
+NOBODY_REFUSED: Mapping[str, Status] = MappingProxyType({})
 
 
 class Settled(msgspec.Struct, frozen=True):
@@ -34,6 +39,6 @@ class Attempt(msgspec.Struct, eq=False):
     pod_class: PodClass | None = None
     session: Session | None = None
     decisions: list[Decision] = []
-    refused: dict[str, Status] = {}  # nodes that extenders reject with a reason
+    refused: Mapping[str, Status] = NOBODY_REFUSED  # nodes that extenders reject with a reason
     together: bool = False  # with others: alone it looks for no way out
     settled: Settled | None = None  # an offer that extenders have answered

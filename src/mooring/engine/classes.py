@@ -6,7 +6,7 @@ selectors that match its labels. Labels nobody selects on make no difference.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 import msgspec
 
@@ -21,9 +21,11 @@ from mooring.framework.profile import Hook, Profile
 from mooring.framework.scope import UNSIGNABLE, Scope
 from mooring.model.objects import Pod, PodSpec
 
+ANYTHING = Scope.CLUSTER  # looked up once, as it is compared with for every pod
 FORGET_ABOVE = 50_000  # distinct specs or classes; then all are learnt anew
 
 Signs = tuple[Hashable, ...]
+SpecSigns = tuple[PodSpec, Signs, int, bool]  # also their number, and whether other pods can be alike
 
 
 class PodClass(msgspec.Struct, eq=False):
@@ -44,6 +46,8 @@ class PodClass(msgspec.Struct, eq=False):
     pre_flights: tuple[Hook, ...] = ()
     patches: tuple[Hook, ...] = ()
     keeps: bool = False  # every plugin that looks at it keeps its answers
+    goes_straight_on: bool = False  # nothing runs before nodes are asked
+    holds_freely: bool = False  # nobody has a say once it has a place
     met: bool = False  # a pod of it has been placed, or tried, before
 
     def __post_init__(self) -> None:
@@ -61,6 +65,8 @@ class PodClass(msgspec.Struct, eq=False):
         self.permits = self._concerned("permit")
         self.pre_flights = self._concerned("pre_bind_pre_flight")
         self.patches = self._concerned("pre_bind_patch")
+        self.goes_straight_on = profile.goes_straight_on and not self.pre_filters
+        self.holds_freely = not (self.reserves or self.permits or self.pre_flights)
         transformed = profile.at("before_filter") or profile.at("before_score")
         self.keeps = not transformed and all(
             _keeps_answers(profile.plugins[name]) for name in judging if name in profile.looking
@@ -89,8 +95,9 @@ class ProfileClasses:
         unsigned = [p for p in plugins if not signs_itself(type(p))]
         self._unsigned = {p.name: WHOLE_POD for p in unsigned}  # nothing to ask them: they read the whole pod
         self._by_pod = [p for p in plugins if p not in self._by_spec and p not in unsigned]
+        self._signs_by_pod = [(p, p.sign) for p in self._by_pod]
         self._whole_pod = any(form.hides_identity for form in _forms(profile))
-        self._spec_signs: dict[int, tuple[PodSpec, Signs, int]] = {}
+        self._spec_signs: dict[int, SpecSigns] = {}
         self._sign_ids: Interner[Signs] = Interner()  # quicker to compare than what they stand for
         self._classes: dict[Hashable, PodClass] = {}
         self._made = 0
@@ -99,24 +106,42 @@ class ProfileClasses:
         spec = pod.spec
         known = self._spec_signs.get(id(spec))
         if known is None:
-            self._forget()
-            signs = tuple([_sign(plugin, pod) for plugin in self._by_spec])
-            known = self._spec_signs[id(spec)] = (spec, signs, self._sign_ids.id(signs))
-        _, signs, sign_id = known
-        more = tuple([_sign(plugin, pod) for plugin in self._by_pod])
+            known = self._meet(pod)
+        _, signs, sign_id, shared = known
+        more = []
+        for plugin, sign in self._signs_by_pod:
+            try:
+                said = sign(pod)
+            except Exception as error:
+                raise answers.raised(plugin.name, "sign", error) from error
+            if said is not None:
+                said = _read(plugin, said)
+                shared = shared and said is not UNSIGNABLE
+            more.append(said)
         labels = self._labelsets.intern(pod.metadata.namespace, pod.metadata.labels)
-        if UNSIGNABLE in signs or UNSIGNABLE in more:
+        if not shared:
             return self._make(signs, more, labels.matches, shared=False)
-        key: Hashable = (sign_id, more, labels.matches)
+        key: Hashable = (sign_id, *more, labels.matches)
         if self._whole_pod:
             annotations = pod.metadata.annotations
-            key = (sign_id, more, labels.matches, id(spec), labels.id, *sorted(annotations.items()))
+            key = (key, id(spec), labels.id, *sorted(annotations.items()))
         found = self._classes.get(key)
         if found is None:
             found = self._classes[key] = self._make(signs, more, labels.matches, shared=True)
         return found
 
-    def _make(self, signs: Signs, more: Signs, matches: tuple[int, ...], *, shared: bool) -> PodClass:
+    def _meet(self, pod: Pod) -> SpecSigns:
+        """What is read of a spec that was not met before."""
+        self._forget()
+        spec = pod.spec
+        signs = tuple([_sign(plugin, pod) for plugin in self._by_spec])
+        shared = not any(sign is UNSIGNABLE for sign in signs)
+        known = self._spec_signs[id(spec)] = spec, signs, self._sign_ids.id(signs), shared
+        return known
+
+    def _make(
+        self, signs: Signs, more: Iterable[Hashable], matches: tuple[int, ...], *, shared: bool
+    ) -> PodClass:
         by_plugin = zip((*self._by_spec, *self._by_pod), (*signs, *more), strict=True)
         signed = {plugin.name: sign for plugin, sign in by_plugin if sign is not None}
         interested: dict[str, Hashable] = {**signed, **self._unsigned}
@@ -135,15 +160,21 @@ def _forms(profile: Profile) -> list[Filter | Scorer]:
 
 
 def _sign(plugin: Plugin, pod: Pod) -> Hashable:
-    """What goes into the class for a plugin. Answers that are not kept need no more than an interest."""
+    """What a plugin reads of a pod; None when it has nothing to say about it."""
     try:
         sign = plugin.sign(pod)
-        if sign is None:
-            return None
+    except Exception as error:
+        raise answers.raised(plugin.name, "sign", error) from error
+    return None if sign is None else _read(plugin, sign)
+
+
+def _read(plugin: Plugin, sign: Hashable) -> Hashable:
+    """What goes into the class for a plugin. Answers that are not kept need no more than an interest."""
+    try:
         hash(sign)
     except Exception as error:
         raise answers.raised(plugin.name, "sign", error) from error
-    if plugin.scope is not Scope.CLUSTER or not plugin.judges(sign):
+    if plugin.scope is not ANYTHING or not plugin.judges(sign):
         return sign
     return WHOLE_POD
 

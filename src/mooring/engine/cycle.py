@@ -17,22 +17,21 @@ from mooring.engine.attempt import Attempt
 from mooring.engine.classes import PodClass
 from mooring.engine.decisions import SCHEDULER_ERROR, UNSCHEDULABLE, Bind, Decision, Nominate, Wait
 from mooring.engine.fit_error import NO_NODES, FitError, one_node, rejected_before
-from mooring.engine.full import session_of
 from mooring.engine.making_room import make_room
 from mooring.engine.patches import merge_patches
 from mooring.engine.placing import Choice, Narrowed
 from mooring.engine.pre_filtering import PreFilter, pre_filter, same_pod, transform
 from mooring.engine.queued import QueuedPod
+from mooring.engine.sessions import close_session, open_session, refusal
 from mooring.engine.story import NARROWED, Note
-from mooring.engine.waiting import LONGEST_WAIT_S, Held, PermitWait, Reserved
+from mooring.engine.waiting import LONGEST_WAIT_S, PermitWait, Reserved
 from mooring.errors import PluginFailed
 from mooring.framework import answers
 from mooring.framework.answers import PostFilterResult
 from mooring.framework.cycle import Cycle
 from mooring.framework.domain import DOMAINS
 from mooring.framework.offers import Answered, Offer
-from mooring.framework.session import Session
-from mooring.framework.status import Code, Status, unschedulable
+from mooring.framework.status import Code, Status
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 RESERVE_CODES = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 Step = Callable[[Attempt], None]
 PERMIT_CODES = RESERVE_CODES | {Code.WAIT}
-NO_WAITS: dict[str, float] = {}
 PRE_FLIGHT_CODES = frozenset({Code.SKIP})
 
 
@@ -102,11 +100,11 @@ class SchedulingCycle:
         if not profile.opens_sessions:
             step(attempt)
             return
-        attempt.session = self._open_session(attempt)
+        attempt.session = open_session(engine, attempt)
         try:
             step(attempt)
         finally:
-            self._close_session(attempt)
+            close_session(engine, attempt)
 
     # choosing
 
@@ -133,18 +131,23 @@ class SchedulingCycle:
 
     def prepare(self, attempt: Attempt) -> Narrowed | None:
         """Everything before nodes are asked: the pod's class, pre-filters. Returns the only nodes to ask."""
-        engine, cycle, pod = self._engine, attempt.cycle, attempt.pod
-        attempt.pod_class = pod_class = engine.classes[attempt.profile.name].of(pod)
-        before = self._pre_filter(pod_class, cycle, pod)
+        classes = self._engine.classes[attempt.profile.name]
+        attempt.pod_class = pod_class = classes.of(attempt.pod)
+        narrowed = None if pod_class.goes_straight_on else self._narrow(attempt, pod_class)
+        if attempt.session is not None and (status := refusal(attempt.session)) is not None:
+            self.not_placed(attempt, self.rejected(status))
+        return narrowed
+
+    def _narrow(self, attempt: Attempt, pod_class: PodClass) -> Narrowed | None:
+        """The only nodes to ask, as the pre-filters say."""
+        before = self._pre_filter(pod_class, attempt.cycle, attempt.pod)
         if before.rejection is not None:
             why = self.rejected(before.rejection)
             if before.plugins:
                 why = msgspec.structs.replace(why, plugins=why.plugins | frozenset(before.plugins))
             self.not_placed(attempt, why)
         if before.narrowed is not None:
-            cycle.write(NARROWED, before.narrowed)
-        if attempt.session is not None:
-            self._pre_predicate(attempt, attempt.session)
+            attempt.cycle.write(NARROWED, before.narrowed)
         return before.narrowed
 
     def rejected(self, status: Status) -> FitError:
@@ -203,16 +206,16 @@ class SchedulingCycle:
 
     def take(self, attempt: Attempt, choice: Choice) -> None:
         statement = self._engine.cluster.statement()
-        held = self.hold(attempt, choice, statement)
+        reserved = self.hold(attempt, choice, statement)
         statement.commit()
-        self.let_go(attempt, held)
+        self.let_go(attempt, reserved)
 
-    def hold(self, attempt: Attempt, choice: Choice, statement: Statement) -> Held:
+    def hold(self, attempt: Attempt, choice: Choice, statement: Statement) -> Reserved:
         """Takes the place, reserves and asks for the permit. What is refused is undone."""
-        engine, profile, cycle = self._engine, attempt.profile, attempt.cycle
-        pod_class = attempt.pod_class
+        engine, profile, pod_class = self._engine, attempt.profile, attempt.pod_class
         assert pod_class is not None
-        node_name = engine.cluster.nodes.object_at(choice.row).metadata.name
+        row = choice.row
+        node_name = engine.cluster.nodes.object_at(row).metadata.name
         if profile.shapes_pods:
             self._shape(attempt, node_name)
         self.note(attempt, node_name, "")
@@ -220,26 +223,31 @@ class SchedulingCycle:
             engine.scores[attempt.queued.pod.key] = choice.totals
         pod = attempt.pod
         mark = statement.checkpoint()
-        statement.take(pod, node_name)
-        engine.nominator.remove(pod.metadata.uid)
-        reserved = Reserved(attempt.queued, cycle, profile, pod, node_name, pod_class.patches)
+        statement.take(pod, node_name, row)
+        if engine.nominator.node_by_uid:
+            engine.nominator.remove(pod.metadata.uid)
+        reserved = Reserved(attempt.queued, attempt.cycle, profile, pod, node_name, pod_class.patches)
+        if pod_class.holds_freely:
+            return reserved
         try:
             if pod_class.reserves:
                 self._reserve(attempt, pod_class, node_name)
-            waits = self._permit(attempt, pod_class, node_name) if pod_class.permits else None
-            takes_long = self._pre_flight(attempt, pod_class, node_name) if pod_class.pre_flights else False
+            if pod_class.permits:
+                reserved.waits = self._permit(attempt, pod_class, node_name)
+            if pod_class.pre_flights:
+                reserved.takes_long = self._pre_flight(attempt, pod_class, node_name)
         except (Unfit, PluginFailed):
             self.unreserve(reserved)
             statement.roll_back(mark)
             raise
-        return Held(reserved, waits or NO_WAITS, takes_long)
+        return reserved
 
-    def let_go(self, attempt: Attempt, held: Held, patch: dict[str, Any] | None = None) -> None:
+    def let_go(self, attempt: Attempt, reserved: Reserved, patch: dict[str, Any] | None = None) -> None:
         """Has a pod that holds its place bound, or wait at permit. `patch` is what is written with it, if
         that is known already."""
-        engine, cycle, reserved = self._engine, attempt.cycle, held.reserved
-        if not held.waits:
-            if held.takes_long:
+        engine, cycle = self._engine, attempt.cycle
+        if not reserved.waits:
+            if reserved.takes_long:
                 self._expect(attempt, reserved.node_name)
             try:
                 attempt.decisions.append(self.bind(reserved, patch))
@@ -248,9 +256,9 @@ class SchedulingCycle:
                 raise
         if cycle.pods_to_activate:
             engine.queue.activate(cycle.pods_to_activate, cycle.now)
-            cycle.pods_to_activate = []
-        if held.waits:
-            self._wait_at_permit(reserved, held.waits)
+            cycle.pods_to_activate = ()
+        if reserved.waits:
+            self._wait_at_permit(reserved)
             if reserved.pod.metadata.uid in engine.waiting:
                 self._expect(attempt, reserved.node_name)
 
@@ -308,9 +316,9 @@ class SchedulingCycle:
         if status is not None:
             raise Unfit(one_node(self._engine.cluster.nodes, node_name, status), nominated="")
 
-    def _wait_at_permit(self, reserved: Reserved, waits: dict[str, float]) -> None:
+    def _wait_at_permit(self, reserved: Reserved) -> None:
         now, uid = reserved.cycle.now, reserved.pod.metadata.uid
-        until = {plugin: (now + timeout_s, timeout_s) for plugin, timeout_s in waits.items()}
+        until = {plugin: (now + timeout_s, timeout_s) for plugin, timeout_s in reserved.waits.items()}
         wait = self._engine.waiting[uid] = PermitWait(reserved, until, self._engine.settle)
         wait.expire(now)
 
@@ -372,27 +380,3 @@ class SchedulingCycle:
             position = self._engine.cluster.history.position
             note = Note(attempt.queued.pod, attempt.pod_class, attempt.cycle, position, node_name, message)
             self._engine.stories.note(note)
-
-    # sessions
-
-    def _open_session(self, attempt: Attempt) -> Session:
-        session = session_of(self._engine.view, attempt.pod, attempt.cycle.now)
-        for name, method, _ in attempt.profile.at("on_session_open"):
-            answers.call(name, "on_session_open", method, session)
-        self._engine.observe(session)
-        return session
-
-    def _close_session(self, attempt: Attempt) -> None:
-        self._engine.observe(None)
-        for name, method, _ in attempt.profile.at("on_session_close"):
-            try:
-                method(attempt.session)
-            except Exception as error:
-                answers.raised(name, "on_session_close", error)  # logged; the pod is decided already
-
-    def _pre_predicate(self, attempt: Attempt, session: Session) -> None:
-        job = session.jobs[0]
-        answer = answers.call("session", "pre_filter", session.hooks.ask, "pre_predicate", job.tasks[0], job)
-        if answer is not None:
-            status = answer if isinstance(answer, Status) else unschedulable("rejected by a session")
-            self.not_placed(attempt, self.rejected(status if status.plugin else status.by("session")))

@@ -102,7 +102,7 @@ class Engine:
     def handle(self, event: Event, now: float) -> list[Decision]:
         """Takes one event in. Returns what it decides at once: a pod let go from permit, say."""
         self.now = now
-        self._ingest.take(event, now)
+        self._ingest.takers[type(event)](event, now)
         return self._flush() if self._decided else []
 
     def schedule(self, now: float) -> list[Decision] | None:
@@ -114,8 +114,9 @@ class Engine:
         if queued is None:
             self._follow_up()
             return self._flush() or None
-        if queued.pod.terminating or queued.pod.metadata.uid in self.cluster.pods.by_uid:
-            self.queue.delete(queued.pod.metadata.uid)
+        meta = queued.pod.metadata
+        if meta.deletion_timestamp is not None or meta.uid in self.cluster.pods.by_uid:
+            self.queue.delete(meta.uid)
             return self._flush()
         decisions = None
         if self._groups is not None and (queued.group is not None or self._groups.asks_all):
@@ -307,7 +308,7 @@ class Engine:
         )
 
     def _pre_enqueue(self, pod: Pod) -> Status | None:
-        for name, method, _ in self.profiles[pod.spec.scheduler_name].at("pre_enqueue"):
+        for name, method, _ in self.profiles[pod.spec.scheduler_name].gates:
             try:
                 if (answer := method(pod)) is None:
                     continue

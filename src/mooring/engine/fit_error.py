@@ -54,6 +54,8 @@ class NodeStatuses(Mapping[str, Status]):
         """Their rows, in the order they joined."""
         order = self._nodes.in_order()
         if self._resolvable is not None:
+            if np.count_nonzero(self._resolvable) == len(order):
+                return order  # all of them; quicker than to pick them
             return order[self._resolvable[order]]
         by_row, absent = self._by_row, self.absent
         helps = [by_row.get(row, absent).code is Code.UNSCHEDULABLE for row in order.tolist()]

@@ -19,6 +19,7 @@ from mooring.cluster.view import ClusterView, NodeView
 from mooring.engine.asking import Asking, normalized
 from mooring.engine.classes import PodClass
 from mooring.engine.partly_kept import PartlyKept
+from mooring.engine.row_statuses import RowStatuses
 from mooring.framework import answers
 from mooring.framework.answers import FILTER_CODES
 from mooring.framework.cycle import Cycle
@@ -29,6 +30,7 @@ from mooring.model.objects import Pod
 
 SESSION_PREDICATE = unschedulable("node(s) were rejected by a session predicate")
 SESSION = "session"
+PRE_SCORE_CODES = frozenset({Code.SKIP})
 FEWEST_AT_ONCE = 64  # nodes; fewer cost as much
 
 
@@ -109,13 +111,12 @@ class FullEvaluation:
 
     def statuses(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, candidates: Bools, session: Session | None = None
-    ) -> dict[int, Status]:
+    ) -> RowStatuses:
         """Why candidates fail: the status of the first filter each does not pass."""
-        found: dict[int, Status] = {}
+        found = RowStatuses(self._cluster.nodes.capacity)
         if pod_class.profile.at("before_filter") or session:
             for row in np.flatnonzero(candidates).tolist():
-                if (status := self.status(pod_class, cycle, pod, row, session)) is not None:
-                    found[row] = status
+                found.put(row, self.status(pod_class, cycle, pod, row, session))
             return found
         left = candidates.copy()
         nodes = self._cluster.nodes
@@ -123,8 +124,8 @@ class FullEvaluation:
             shown = form.shown(pod)
             passed = form.many(cycle, shown, form.columns(nodes, self._view), left, nodes)
             rejected = np.flatnonzero(left & ~passed)
-            statuses = form.statuses(cycle, shown, rejected, nodes, self._view)
-            found.update(zip(rejected.tolist(), statuses, strict=True))
+            if len(rejected):
+                found.put_many(rejected, form.statuses(cycle, shown, rejected, nodes, self._view))
             left = passed
         return found
 
@@ -159,9 +160,9 @@ class FullEvaluation:
             nodes = [self._view.view(row) for row in np.flatnonzero(ok).tolist()]
         skipped = []
         for name, method, plugin in hooks:
-            seen = () if plugin.scope.kept else nodes
+            seen = () if ok is None or plugin.scope.kept else nodes
             answer = answers.call(name, "pre_score", method, cycle, pod, seen)
-            if answers.status(name, "pre_score", answer, {Code.SKIP}) is not None:
+            if answers.status(name, "pre_score", answer, PRE_SCORE_CODES) is not None:
                 skipped.append(name)
         cycle.skip_score = frozenset(skipped)
 

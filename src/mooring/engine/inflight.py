@@ -6,7 +6,7 @@ waited for may have come just then.
 
 from __future__ import annotations
 
-from mooring.engine.queued import QueuedPod, Where
+from mooring.engine.queued import IN_FLIGHT, QueuedPod
 from mooring.framework.events import ClusterEvent
 
 
@@ -18,10 +18,13 @@ class InFlight:
         self._events: list[ClusterEvent] = []
         self._base = 0
 
-    def add(self, queued: QueuedPod) -> None:
-        queued.where = Where.IN_FLIGHT
+    def begin(self, queued: QueuedPod) -> QueuedPod:
+        """An attempt at a pod begins."""
+        queued.attempts += 1
+        queued.where = IN_FLIGHT
         queued.since = self._base + len(self._events)
         self.pods[queued.pod.metadata.uid] = queued
+        return queued
 
     @property
     def events(self) -> tuple[ClusterEvent, ...]:

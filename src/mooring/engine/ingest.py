@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mooring.cluster.pods import Hold
+from mooring.cluster.pods import ASSUMED
 from mooring.engine.changes import event, node_update_events, object_event, pod_update_events
 from mooring.engine.events import (
     BindFailed,
     Bound,
     Consulted,
-    Event,
     EvictFailed,
     NodeAdded,
     NodeChanged,
@@ -47,7 +46,7 @@ class Ingest:
         self._told_gone = [hook for profile in profiles for hook in profile.at("pod_gone")]
         self._told_objects = [hook for profile in profiles for hook in profile.at("object_seen")]
 
-        self._takers: dict[type[Any], Taker] = {
+        self.takers: dict[type[Any], Taker] = {  # what is done with an event, by its type
             PodAdded: self._pod_event,
             PodChanged: self._pod_event,
             PodDeleted: lambda event, now: self._pod_deleted(event.pod, now),
@@ -63,9 +62,6 @@ class Ingest:
             EvictFailed: lambda event, now: engine.evict_failed(event.pod.metadata.uid, event.by),
             Tick: lambda event, now: self._tick(now),
         }
-
-    def take(self, event: Event, now: float) -> None:
-        self._takers[type(event)](event, now)
 
     def place_freed(self, pod: Pod, node_name: str, now: float, *, but: str = "") -> None:
         """A pod gave its place on a node back: others may fit now."""
@@ -103,10 +99,8 @@ class Ingest:
 
     def _bound_pod(self, pod: Pod, now: float) -> None:
         engine, uid = self._engine, pod.metadata.uid
-        self.pending.pop(uid, None)
-        engine.nominator.remove(uid)
-        self._leave_queue(uid)
-        engine.bound(uid, pod.spec.node_name)  # from here on the API server's word counts, no report
+        if uid in self.pending or uid in engine.binding:
+            self._had_waited(uid, pod.spec.node_name)
         known = engine.cluster.pods.by_uid.get(uid)
         if known is None:
             with engine.cluster.statement() as statement:
@@ -116,7 +110,7 @@ class Ingest:
             if engine.queue.listening:  # while a cluster is read in, nobody is
                 engine.queue.move_all(event(ASSIGNED_POD, Action.ADD, None, pod), now)
             return
-        old, assumed, before = known.pod, known.hold is Hold.ASSUMED, known.node
+        old, assumed, before = known.pod, known.hold is ASSUMED, known.node
         with engine.cluster.statement() as statement:
             placed = statement.confirm(pod)
         engine.arrived(placed)
@@ -127,6 +121,13 @@ class Ingest:
             return
         for change in pod_update_events(old, pod, assigned=True):
             engine.queue.move_all(change, now)
+
+    def _had_waited(self, uid: str, node_name: str) -> None:
+        """A pod we had to do with is bound: from here on the API server's word counts, no report."""
+        self.pending.pop(uid, None)
+        self._engine.nominator.remove(uid)
+        self._leave_queue(uid)
+        self._engine.bound(uid, node_name)
 
     def _unbound_pod(self, pod: Pod, now: float) -> None:
         engine, uid = self._engine, pod.metadata.uid

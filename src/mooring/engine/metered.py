@@ -34,10 +34,10 @@ from mooring.engine.ingest import Ingest, Taker
 from mooring.engine.metered_evaluation import PointTimer, metered_placer
 from mooring.engine.metered_queue import MeteredHints, MeteredQueue
 from mooring.engine.placing import Choice, Placer
-from mooring.engine.pre_filtering import NOTHING_SAID, PreFiltered, pre_filter
+from mooring.engine.pre_filtering import PreFiltered, pre_filter
 from mooring.engine.queue import SchedulingQueue
 from mooring.engine.queued import QueuedPod
-from mooring.engine.waiting import Held, PermitWait, Reserved
+from mooring.engine.waiting import PermitWait, Reserved
 from mooring.framework.cycle import Cycle
 from mooring.framework.events import ASSIGNED_POD, NODE, UNSCHEDULABLE_POD
 from mooring.framework.measures import (
@@ -156,7 +156,7 @@ class MeteredCycle(SchedulingCycle):
         self._choosing = queued
         return super().go_on(queued, now, step)
 
-    def hold(self, attempt: Attempt, choice: Choice, statement: Statement) -> Held:
+    def hold(self, attempt: Attempt, choice: Choice, statement: Statement) -> Reserved:
         self._algorithm(self._clock() - attempt.queued.started)
         self._choosing = None
         return SchedulingCycle.hold(self, attempt, choice, statement)
@@ -184,8 +184,6 @@ class MeteredCycle(SchedulingCycle):
     # points
 
     def _timed_pre_filter(self, pod_class: PodClass, cycle: Cycle, pod: Pod) -> PreFiltered:
-        if not pod_class.pre_filters and pod_class.profile.goes_straight_on:
-            return NOTHING_SAID
         start, status = self._clock(), ERROR
         try:
             before = pre_filter(pod_class, cycle, pod)
@@ -265,7 +263,7 @@ class MeteredIngest(Ingest):
     def __init__(self, meter: Meter, engine: Engine) -> None:
         super().__init__(engine)
         for kind, action in ACTIONS.items():
-            self._takers[kind] = _timed(meter, kind, action, self._takers[kind])
+            self.takers[kind] = _timed(meter, kind, action, self.takers[kind])
 
 
 def _timed(meter: Meter, kind: type[Any], action: str, taker: Taker) -> Taker:

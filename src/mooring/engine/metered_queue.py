@@ -37,7 +37,7 @@ class MeteredQueue(SchedulingQueue):
         queued = self._active.pop()
         if queued is None and (queued := self._backing_off.pop()) is not None:
             self._activated[POP_FROM_BACKOFF].value += 1  # its turn comes early, as nothing else is ready
-        return None if queued is None else self._start(queued)
+        return None if queued is None else self.in_flight.begin(queued)
 
     def failed(self, queued: QueuedPod, now: float) -> None:
         with self._at_hand(FAILURE):
@@ -68,6 +68,11 @@ class MeteredQueue(SchedulingQueue):
     def _park(self, queued: QueuedPod) -> None:
         super()._park(queued)
         self._parked[self._event].value += 1
+
+    def _still_held(self, queued: QueuedPod) -> bool:
+        held = super()._still_held(queued)
+        self._parked[self._event].value += held
+        return held
 
     @contextmanager
     def _at_hand(self, event: str) -> Iterator[None]:

@@ -6,15 +6,16 @@ the moment, and without. Both answers must be yes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from mooring.cluster.cluster import Cluster
-from mooring.cluster.journal import Journal
+from mooring.cluster.nodes import NodeTable
 from mooring.cluster.view import ClusterView
 from mooring.engine.classes import PodClass
 from mooring.engine.full import FullEvaluation
 from mooring.engine.keeping import keeps_filters
-from mooring.engine.nominator import Ahead, Nominator
+from mooring.engine.nominator import Nominator
+from mooring.engine.verdicts import Verdict
 from mooring.errors import PluginFailed
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
@@ -25,21 +26,52 @@ from mooring.model.objects import Pod
 CLASSES_KNOWN = 64
 
 
+class Moment:
+    """As of when something is known: where in the changes of nodes, and in those of nominations."""
+
+    def __init__(self, nodes: NodeTable, nominator: Nominator) -> None:
+        self._nodes = nodes
+        self._nominator = nominator
+        self._position = self._nominations = -1
+
+    def changed(self) -> Collection[int] | None:
+        """The rows that are not as they were then; None when that cannot be told."""
+        nodes, nominator = self._nodes, self._nominator
+        if self._position == nodes.journal.position and self._nominations == nominator.position:
+            return ()
+        if self._position < 0:
+            return None
+        rows, names = nodes.journal.since(self._position), nominator.since(self._nominations)
+        if rows is None or names is None:
+            return None
+        return {*rows, *(row for name in names if (row := nodes.rows.get(name)) is not None)}
+
+    def move_on(self) -> None:
+        """It is known as of now."""
+        self._position, self._nominations = self._nodes.journal.position, self._nominator.position
+
+
 class Tried:
-    """What was found for one class and priority: for which nominated pods, and as of when."""
+    """What was found for one class and priority: the rows that do not pass, also as part of a verdict."""
 
-    def __init__(self, skipped: frozenset[str]) -> None:
+    def __init__(self, skipped: frozenset[str], nodes: NodeTable, nominator: Nominator) -> None:
         self.skipped = skipped
-        self.position = -1
-        self.ahead: Ahead = {}
-        self.statuses: dict[str, Status] = {}
+        self.moment = Moment(nodes, nominator)
+        self.statuses: dict[int, Status] = {}
+        self._verdict_moment = Moment(nodes, nominator)
+        self._alone: Verdict | None = None  # without nominated pods
+        self._verdict: Verdict | None = None
 
-    def changed(self, journal: Journal) -> Container[int]:
-        """The rows that are not as they were."""
-        rows = journal.since(self.position) if self.position >= 0 else None
-        if rows is None:
-            self.ahead = {}
-        return set(rows or ())
+    def verdict(self, alone: Verdict) -> Verdict:
+        """A verdict with what was found. Both are as of now."""
+        changed = self._verdict_moment.changed()
+        if self._verdict is None or changed is None or alone is not self._alone:
+            self._verdict, self._alone = alone.overlaid(self.statuses), alone
+            changed = ()
+        for row in changed:
+            self._verdict.put(row, self.statuses.get(row) or alone.statuses.get(row))
+        self._verdict_moment.move_on()
+        return self._verdict
 
 
 class AmongNominated:
@@ -80,46 +112,75 @@ class AmongNominated:
 
     def statuses(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, among: Collection[int] | None = None
-    ) -> dict[int, Status]:
+    ) -> Mapping[int, Status]:
         """Rows that would not take the pod once those nominated to them are there, with the reason."""
-        ahead = self._nominator.ahead_of(pod) if self._nominator else {}
-        if not ahead:
+        if not self._nominator:
             return {}
-        rows = self._cluster.nodes.rows
-        if among is not None:
-            ahead = {name: pods for name, pods in ahead.items() if rows.get(name) in among}
-        by_name = self._tried(pod_class, cycle, pod, ahead)
-        return {rows[name]: status for name, status in by_name.items() if name in rows}
+        keeps = pod_class.shared and keeps_filters(pod_class, cycle, pod)
+        found = self._kept(pod_class, cycle, pod) if keeps else self._fresh(pod_class, cycle, pod, among)
+        if among is not None and keeps:
+            found = {row: status for row, status in found.items() if row in among}
+        return found
+
+    def verdict(self, pod_class: PodClass, cycle: Cycle, pod: Pod, alone: Verdict) -> Verdict:
+        """The verdict, given that without nominated pods."""
+        barred = self.statuses(pod_class, cycle, pod)
+        if not barred:
+            return alone
+        known = self._known.get((pod_class, pod.priority))
+        return known.verdict(alone) if known and known.statuses is barred else alone.overlaid(barred)
 
     def forget(self) -> None:
         """Some plugin's answers are no longer right."""
         self._known.clear()
 
-    def _tried(self, pod_class: PodClass, cycle: Cycle, pod: Pod, ahead: Ahead) -> dict[str, Status]:
-        """The statuses of nodes that do not pass. Where nothing changed they are those of the last time."""
-        rows, journal = self._cluster.nodes.rows, self._cluster.nodes.journal
-        keeps = pod_class.shared and keeps_filters(pod_class, cycle, pod)
-        known = self._of_class(pod_class, pod.priority, cycle) if keeps else Tried(cycle.skip_filter)
-        changed = known.changed(journal)
-        found, tried = {}, {}
-        for name, others in ahead.items():
-            if (row := rows.get(name)) is None:
+    def _fresh(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, among: Collection[int] | None
+    ) -> dict[int, Status]:
+        rows, found = self._cluster.nodes.rows, {}
+        for name, others in self._nominator.ahead_of(pod).items():
+            row = rows.get(name)
+            if row is None or (among is not None and row not in among):
                 continue
-            if known.ahead.get(name) is others and row not in changed:
-                status = known.statuses.get(name)
-            else:
-                status = self._status(pod_class, cycle, pod, row, others)
-            tried[name] = others
+            if (status := self._status(pod_class, cycle, pod, row, others)) is not None:
+                found[row] = status
+        return found
+
+    def _kept(self, pod_class: PodClass, cycle: Cycle, pod: Pod) -> dict[int, Status]:
+        """The same. Where neither the node nor its nominated pods changed, it is that of the last time."""
+        nodes, ahead = self._cluster.nodes, self._nominator.level(pod.priority)
+        known = self._of_class(pod_class, pod.priority, cycle)
+        changed = known.moment.changed()
+        if changed is None:
+            known.statuses = {}
+            changed = [nodes.rows[name] for name in ahead if name in nodes.rows]
+        for row in changed:
+            node = nodes.objects[row]
+            others = ahead.get(node.name) if node is not None else None
+            status = self._status(pod_class, cycle, pod, row, others) if others else None
             if status is not None:
-                found[name] = status
-        known.ahead, known.statuses, known.position = tried, found, journal.position
+                known.statuses[row] = status
+            else:
+                known.statuses.pop(row, None)
+        known.moment.move_on()
+        own = nodes.rows.get(self._nominator.node_of(pod.metadata.uid))
+        return known.statuses if own is None else self._but_for_itself(pod_class, cycle, pod, own, known)
+
+    def _but_for_itself(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, own: int, known: Tried
+    ) -> dict[int, Status]:
+        """On the node a pod is nominated to it is not in its own way."""
+        found = {row: status for row, status in known.statuses.items() if row != own}
+        others = self._nominator.ahead_on(pod, self._cluster.nodes.object_at(own).name)
+        if others and (status := self._status(pod_class, cycle, pod, own, others)) is not None:
+            found[own] = status
         return found
 
     def _of_class(self, pod_class: PodClass, priority: int, cycle: Cycle) -> Tried:
         key = pod_class, priority
         known = self._known.pop(key, None)
         if known is None or known.skipped != cycle.skip_filter:
-            known = Tried(cycle.skip_filter)
+            known = Tried(cycle.skip_filter, self._cluster.nodes, self._nominator)
         self._known[key] = known
         if len(self._known) > CLASSES_KNOWN:
             del self._known[next(iter(self._known))]

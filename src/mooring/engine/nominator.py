@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from mooring.model.objects import Pod
 
 LEVELS_KNOWN = 64  # priorities
+CHANGES_KNOWN = 10_000
 
 Ahead = Mapping[str, tuple[Pod, ...]]  # by node; the same tuple as long as it is the same pods
 
@@ -16,22 +17,24 @@ class Nominator:
 
     def __init__(self) -> None:
         self._by_node: dict[str, dict[str, Pod]] = {}
-        self._node_of: dict[str, str] = {}
+        self.node_by_uid: dict[str, str] = {}
         self._levels: dict[int, dict[str, tuple[Pod, ...]]] = {}  # by priority: those of no lower one
+        self._changed: list[str] = []  # nodes, in the order their nominations changed
+        self._forgotten = 0  # how many were before these
 
     def __bool__(self) -> bool:
-        return bool(self._node_of)
+        return bool(self.node_by_uid)
 
     def nominate(self, pod: Pod, node_name: str) -> None:
         """Replaces the pod's nomination; an empty name takes it back."""
         self.remove(pod.metadata.uid)
         if node_name:
             self._by_node.setdefault(node_name, {})[pod.metadata.uid] = pod
-            self._node_of[pod.metadata.uid] = node_name
+            self.node_by_uid[pod.metadata.uid] = node_name
             self._follow(node_name)
 
     def remove(self, uid: str) -> None:
-        node_name = self._node_of.pop(uid, None)
+        node_name = self.node_by_uid.pop(uid, None)
         if node_name is None:
             return
         pods = self._by_node[node_name]
@@ -40,16 +43,26 @@ class Nominator:
             del self._by_node[node_name]
         self._follow(node_name)
 
+    @property
+    def position(self) -> int:
+        """How many changes there have been."""
+        return self._forgotten + len(self._changed)
+
+    def since(self, position: int) -> list[str] | None:
+        """The nodes whose nominations changed after so many changes; None if that is forgotten."""
+        start = position - self._forgotten
+        return None if start < 0 else self._changed[start:]
+
     def node_of(self, uid: str) -> str:
-        return self._node_of.get(uid, "")
+        return self.node_by_uid.get(uid, "")
 
     def on(self, node_name: str) -> list[Pod]:
         return list(self._by_node.get(node_name, {}).values())
 
     def ahead_of(self, pod: Pod) -> Ahead:
         """Nominated pods of the same or a higher priority than this pod, by node."""
-        level = self._level(pod.priority)
-        own = self._node_of.get(pod.metadata.uid)
+        level = self.level(pod.priority)
+        own = self.node_by_uid.get(pod.metadata.uid)
         if own is None or own not in level:
             return level
         others = {**level, own: self.ahead_on(pod, own)}
@@ -59,13 +72,13 @@ class Nominator:
 
     def ahead_on(self, pod: Pod, node_name: str) -> tuple[Pod, ...]:
         """Those of them that are nominated to one node."""
-        ahead = self._level(pod.priority).get(node_name, ())
-        if self._node_of.get(pod.metadata.uid) != node_name:
+        ahead = self.level(pod.priority).get(node_name, ())
+        if self.node_by_uid.get(pod.metadata.uid) != node_name:
             return ahead
         return tuple(each for each in ahead if each.metadata.uid != pod.metadata.uid)
 
-    def _level(self, priority: int) -> dict[str, tuple[Pod, ...]]:
-        """Worked out once, then kept in step."""
+    def level(self, priority: int) -> Ahead:
+        """Nominated pods of this priority or a higher one, by node. Worked out once, then kept in step."""
         level = self._levels.get(priority)
         if level is None:
             if len(self._levels) >= LEVELS_KNOWN:
@@ -76,6 +89,10 @@ class Nominator:
         return level
 
     def _follow(self, node_name: str) -> None:
+        self._changed.append(node_name)
+        if len(self._changed) > 2 * CHANGES_KNOWN:
+            del self._changed[:CHANGES_KNOWN]
+            self._forgotten += CHANGES_KNOWN
         for priority, level in self._levels.items():
             self._put(level, priority, node_name)
 

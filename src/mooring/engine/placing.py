@@ -32,7 +32,7 @@ from mooring.errors import PluginFailed
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
 from mooring.framework.session import Session
-from mooring.framework.status import Code, Status, unresolvable
+from mooring.framework.status import Status, unresolvable
 from mooring.model.objects import Pod
 
 Rows = Sequence[int]
@@ -66,7 +66,7 @@ class Placer:
     ) -> None:
         self._cluster = cluster
         self._view = view
-        self._nominator = nominator
+        self._nominated = nominator.node_by_uid
         self._ties = Ties(cluster, view, rng)
         self._sampling = Sampling(cluster.nodes)
         self.kept = KeptEvaluations(cluster, view)
@@ -121,7 +121,7 @@ class Placer:
         """The best of some rows that takes the pod as things are now; `bonus` adds to their scores."""
         with self._asking():
             ok = self.full.feasible(pod_class, cycle, pod, among & self._mask(None), session)
-            if self._nominator:
+            if self._nominated:
                 rows = set(np.flatnonzero(ok).tolist())
                 ok[list(self._among_nominated.statuses(pod_class, cycle, pod, rows))] = False
             return self._best_scored(pod_class, cycle, pod, ok, session, bonus)
@@ -161,13 +161,14 @@ class Placer:
     def _choose(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None, session: Session | None
     ) -> Choice | None:
-        own = self._among_nominated.own_row(pod)
-        if own is not None and session is None:
-            self._lend(pod_class, cycle, pod)
-        if own is not None and self._fits_own(pod_class, cycle, pod, own, rows, session):
-            if self.count_nodes:
-                self._count(cycle, [own], 1)
-            return self._best_scored(pod_class, cycle, pod, self._mask([own]), session)
+        if self._nominated or pod.status.nominated_node_name:
+            own = self._among_nominated.own_row(pod)
+            if own is not None and session is None:
+                self._lend(pod_class, cycle, pod)
+            if own is not None and self._fits_own(pod_class, cycle, pod, own, rows, session):
+                if self.count_nodes:
+                    self._count(cycle, [own], 1)
+                return self._best_scored(pod_class, cycle, pod, self._mask([own]), session)
         if session is None and self.keep_evaluations and self.kept.worth(pod_class, cycle):
             try:
                 return self._choose_kept(pod_class, cycle, pod, rows)
@@ -195,13 +196,13 @@ class Placer:
     ) -> Bools:
         self.full.keeps = self.keep_evaluations
         wanted = self._sampling.wanted(pod_class.profile.plan, rows)
-        if wanted is not None and not self._nominator:
+        if wanted is not None and not self._nominated:
             order = self._sampling.order(rows)
             ok, looked_at = self.full.first(pod_class, cycle, pod, order, wanted, session)
             self._sampling.move_on(looked_at)
             return ok
         ok = self.full.feasible(pod_class, cycle, pod, self._mask(rows), session)
-        if self._nominator:
+        if self._nominated:
             ok[list(self._among_nominated.statuses(pod_class, cycle, pod, rows))] = False
         if wanted is not None:
             ok = self._mask(self._sampling.first(set(np.flatnonzero(ok).tolist()), rows, wanted))
@@ -213,13 +214,17 @@ class Placer:
         if pod_class.pre_scores:
             self.full.pre_score(pod_class, cycle, pod, None)
         kept = self.kept.of(pod_class, cycle)
-        kept.sync(cycle, pod)
-        if self._nominator:
-            kept.domains.lend(cycle)
+        if self._nominated:
+            if kept.domains:
+                kept.sync(cycle, pod)
+                kept.domains.lend(cycle)
             barred = self._among_nominated.statuses(pod_class, cycle, pod, rows)
-            index = kept.sync(cycle, pod)  # trying nominated pods touched their rows
+            index = kept.sync(cycle, pod)  # after nominated pods were tried, which touches their rows
+            if self._sampling.wanted(pod_class.profile.plan, rows) is None and index.only(barred):
+                return None
             with index.without(barred):
                 return self._best_kept(pod_class, cycle, pod, kept, rows)
+        kept.sync(cycle, pod)
         choice = self._best_kept(pod_class, cycle, pod, kept, rows)
         if choice is None:
             kept.domains.lend(cycle)  # to who asks why, or looks for a way out
@@ -242,15 +247,16 @@ class Placer:
     def _best_kept(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, kept: KeptEvaluation, rows: Rows | None
     ) -> Choice | None:
-        index = kept.index
-        wanted = self._sampling.wanted(pod_class.profile.plan, rows)
-        if wanted is not None:
-            rows = self._sampling.first({row for row, _ in index.totals()}, rows, wanted)
+        index, profile = kept.index, pod_class.profile
+        if profile.looks_at_some:
+            wanted = self._sampling.wanted(profile.plan, rows)
+            if wanted is not None:
+                rows = self._sampling.first({row for row, _ in index.totals()}, rows, wanted)
         if rows is None:
             _, tied = index.best()
             if not tied:
                 return None
-            row = self._ties.pick(pod_class.profile, cycle, pod, tied)
+            row = self._ties.pick(profile, cycle, pod, tied)
             if self.count_nodes:
                 self._count(cycle, rows, index.feasible())
             return Choice(row, self._named(index.totals()) if self.keep_scores else None)
@@ -258,7 +264,7 @@ class Placer:
         if not totals:
             return None
         best = max(total for _, total in totals)
-        row = self._ties.pick(pod_class.profile, cycle, pod, [[r for r, total in totals if total == best]])
+        row = self._ties.pick(profile, cycle, pod, [[r for r, total in totals if total == best]])
         if self.count_nodes:
             self._count(cycle, rows, len(totals))
         return Choice(row, self._named(totals) if self.keep_scores else None)
@@ -318,17 +324,11 @@ class Placer:
         nodes = self._cluster.nodes
         if narrowed is None and session is None:
             verdict = self.verdicts.of(pod_class, cycle, pod)
-            statuses: Mapping[int, Status] = verdict.statuses
-            counts, resolvable = verdict.counts, verdict.resolvable(nodes.capacity)
-            barred = self._among_nominated.statuses(pod_class, cycle, pod)
-            if barred:
-                statuses, counts = verdict.overlaid(barred)
-                resolvable = resolvable.copy()
-                for row, status in barred.items():
-                    resolvable[row] = status.code is Code.UNSCHEDULABLE
-            return nodes_rejected(nodes, statuses, counts, resolvable=resolvable)
+            if self._nominated:
+                verdict = self._among_nominated.verdict(pod_class, cycle, pod, verdict)
+            return nodes_rejected(nodes, verdict.statuses, verdict.counts, resolvable=verdict.resolvable)
         rows = None if narrowed is None else self._rows(narrowed.names)
-        by_row = self.full.statuses(pod_class, cycle, pod, self._mask(rows), session)
+        by_row = dict(self.full.statuses(pod_class, cycle, pod, self._mask(rows), session))
         by_row.update(self._among_nominated.statuses(pod_class, cycle, pod, rows))
         counts = Counter(by_row.values())
         if narrowed is None:

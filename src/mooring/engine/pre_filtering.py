@@ -49,8 +49,6 @@ def same_pod(plugin: str, point: str, pod: Pod, answer: Pod) -> Pod:
 
 def pre_filter(pod_class: PodClass, cycle: Cycle, pod: Pod) -> PreFiltered:
     """Runs every pre-filter of the pod's class."""
-    if not pod_class.pre_filters and pod_class.profile.goes_straight_on:
-        return NOTHING_SAID
     rejection: Status | None = None
     skipped, names, narrowing = [], None, []
     for name, method, _ in pod_class.pre_filters:

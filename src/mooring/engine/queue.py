@@ -14,7 +14,7 @@ from mooring.engine.heap import Heap
 from mooring.engine.hints import Hints, Requeue
 from mooring.engine.inflight import InFlight
 from mooring.engine.ordering import Order
-from mooring.engine.queued import QueuedPod, Where
+from mooring.engine.queued import ACTIVE, IN_FLIGHT, QueuedPod, Where
 from mooring.framework.events import ANY, Action, ClusterEvent
 from mooring.framework.status import Status
 from mooring.model.objects import Pod
@@ -40,7 +40,7 @@ class SchedulingQueue:
         self._backing_off = Heap(lambda queued: (queued.backoff_expiration, order.key(queued)), order.failed)
         self._erring = Heap(lambda queued: queued.backoff_expiration)
         self._heaps = {
-            Where.ACTIVE: self._active,
+            ACTIVE: self._active,
             Where.BACKOFF: self._backing_off,
             Where.ERROR_BACKOFF: self._erring,
         }
@@ -81,19 +81,17 @@ class SchedulingQueue:
     def pop(self) -> QueuedPod | None:
         """The next pod to decide. When none is ready, one that is backing off has its turn early."""
         queued = self._active.pop() or self._backing_off.pop()
-        if queued is None:
-            return None
-        return self._start(queued)
+        return None if queued is None else self.in_flight.begin(queued)
 
     def take(self, uid: str, gated_by: str = "") -> QueuedPod | None:
         """A certain pod, out of turn, wherever it waits, unless a gate holds it other than that of the plugin
         that asks for it."""
         queued = self._pods.get(uid)
-        if queued is None or queued.where is Where.IN_FLIGHT or queued.gating_plugin not in ("", gated_by):
+        if queued is None or queued.where is IN_FLIGHT or queued.gating_plugin not in ("", gated_by):
             return None
         self._leave(queued)
         queued.gating_plugin = queued.gating_message = ""
-        return self._start(queued)
+        return self.in_flight.begin(queued)
 
     def update(self, pod: Pod, events: Iterable[ClusterEvent], now: float) -> None:
         """The pod's object changed; the events say how."""
@@ -104,7 +102,7 @@ class SchedulingQueue:
         queued.pod = pod
         if self.order_of is not None:
             queued.group = self.order_of(pod)
-        if queued.where is Where.IN_FLIGHT:
+        if queued.where is IN_FLIGHT:
             for event in events:
                 self.in_flight.record(event)
         elif queued.where is Where.UNSCHEDULABLE:
@@ -167,9 +165,9 @@ class SchedulingQueue:
         """Pods somebody wants tried now, whatever they wait for."""
         for pod in pods:
             queued = self._pods.get(pod.metadata.uid)
-            if queued is None or queued.where is Where.ACTIVE:
+            if queued is None or queued.where is ACTIVE:
                 continue
-            if queued.where is Where.IN_FLIGHT:
+            if queued.where is IN_FLIGHT:
                 self.in_flight.record(ClusterEvent(ANY, Action.ALL, "ForceActivate", new=queued.pod))
                 continue
             gates_passed = queued.where is not Where.UNSCHEDULABLE
@@ -211,9 +209,18 @@ class SchedulingQueue:
         if gate and not (event.wildcard or self._wanted_by(gate, queued, event)):
             return
         strategy = self._hints.worth_requeuing(queued, event)
-        if strategy is not Requeue.SKIP:
-            self._leave(queued)
-            self._requeue(queued, strategy, now)
+        if strategy is Requeue.SKIP or (gate and self._still_held(queued)):
+            return
+        self._leave(queued)
+        self._requeue(queued, strategy, now)
+
+    def _still_held(self, queued: QueuedPod) -> bool:
+        """Whether the gate a pod is behind holds it again: it stays where it is then."""
+        status = self._pre_enqueue(queued.pod)
+        if status is None or status.plugin != queued.gating_plugin:
+            return False
+        queued.gating_message = status.message
+        return True
 
     def _wanted_by(self, gate: str, queued: QueuedPod, event: ClusterEvent) -> bool:
         return self._hints.wanted(queued.pod.spec.scheduler_name, gate, event)
@@ -244,11 +251,6 @@ class SchedulingQueue:
         return self._backoff.backing_off(queued, now)
 
     # moving between parts
-
-    def _start(self, queued: QueuedPod) -> QueuedPod:
-        queued.attempts += 1
-        self.in_flight.add(queued)
-        return queued
 
     def _leave(self, queued: QueuedPod) -> None:
         if queued.where is Where.UNSCHEDULABLE:
@@ -284,7 +286,7 @@ class SchedulingQueue:
             self._to_active(queued, now)
 
     def _to_active(self, queued: QueuedPod, now: float) -> None:
-        queued.where = Where.ACTIVE
+        queued.where = ACTIVE
         if queued.initial_attempt is None:
             queued.initial_attempt = now
         self._active.push(queued)
@@ -302,7 +304,7 @@ class SchedulingQueue:
         """Asserts that every pod is in exactly the part it says."""
         for uid, queued in self._pods.items():
             assert (queued.where is Where.UNSCHEDULABLE) == (uid in self._home(queued)), queued
-            assert (queued.where is Where.IN_FLIGHT) == (uid in self.in_flight.pods), queued
+            assert (queued.where is IN_FLIGHT) == (uid in self.in_flight.pods), queued
             for where, heap in self._heaps.items():
                 assert (queued.where is where) == (queued in heap), queued
 

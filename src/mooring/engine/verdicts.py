@@ -6,8 +6,8 @@ those after it pay for the nodes that changed since.
 
 from __future__ import annotations
 
-from collections import ChainMap, Counter, OrderedDict
-from collections.abc import Collection, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import Bools
 from mooring.engine.classes import PodClass
 from mooring.engine.full import FullEvaluation
+from mooring.engine.row_statuses import RowStatuses
 from mooring.framework.cycle import Cycle
 from mooring.framework.plugin import Plugin
 from mooring.framework.status import Code, Status
@@ -25,55 +26,37 @@ REPAIR_SHARE = 4  # when more than a quarter of the nodes changed, asking all is
 
 
 class Verdict:
-    """The status of each row that rejects, and how many rows gave each."""
+    """The status of each row that rejects, as of when."""
 
-    def __init__(self, statuses: dict[int, Status]) -> None:
+    def __init__(self, statuses: RowStatuses) -> None:
         self.statuses = statuses
-        self.counts = _counted(statuses.values())
         self.position = -1
         self.skipped: frozenset[str] = frozenset()
         self._resolvable: Bools | None = None
 
-    def overlaid(self, statuses: Mapping[int, Status]) -> tuple[Mapping[int, Status], Counter[Status]]:
-        """The statuses when some rows have another one, and how many rows give each."""
-        counts = Counter(self.counts)
+    @property
+    def counts(self) -> Counter[Status]:
+        """How many rows give each status."""
+        return self.statuses.counts()
+
+    def overlaid(self, statuses: Mapping[int, Status]) -> Verdict:
+        """The same, but for some rows that have another status."""
+        other = Verdict(self.statuses.copy())
         for row, status in statuses.items():
-            if (before := self.statuses.get(row)) is not None:
-                counts[before] -= 1
-            counts[status] += 1
-        return ChainMap(dict(statuses), self.statuses), +counts
+            other.put(row, status)
+        return other
 
     def put(self, row: int, status: Status | None) -> None:
-        before = self.statuses.pop(row, None)
-        if before is not None:
-            self.counts[before] -= 1
-            if not self.counts[before]:
-                del self.counts[before]
-        if status is not None:
-            self.statuses[row] = status
-            self.counts[status] += 1
-        if self._resolvable is not None and row < len(self._resolvable):
+        self.statuses.put(row, status)
+        if self._resolvable is not None:
             self._resolvable[row] = status is not None and status.code is Code.UNSCHEDULABLE
 
-    def resolvable(self, capacity: int) -> Bools:
+    @property
+    def resolvable(self) -> Bools:
         """The rows on which evicting pods may help."""
-        if self._resolvable is None or len(self._resolvable) != capacity:
-            helps = Code.UNSCHEDULABLE
-            rows = list(self.statuses)
-            if any(status.code is not helps for status in self.counts):
-                rows = [row for row, status in self.statuses.items() if status.code is helps]
-            self._resolvable = np.zeros(capacity, np.bool_)
-            self._resolvable[rows] = True
+        if self._resolvable is None:
+            self._resolvable = self.statuses.resolvable()
         return self._resolvable
-
-
-def _counted(statuses: Collection[Status]) -> Counter[Status]:
-    """How often each is there. Most are the same object, which is told quicker than that they are equal."""
-    distinct = dict(zip(map(id, statuses), statuses, strict=True))
-    counts: Counter[Status] = Counter()
-    for number, count in Counter(map(id, statuses)).items():
-        counts[distinct[number]] += count
-    return counts
 
 
 class Verdicts:
@@ -91,7 +74,12 @@ class Verdicts:
         journal = self._cluster.nodes.journal
         verdict = self._known.get(pod_class)
         rows = None
-        if verdict is not None and verdict.skipped == cycle.skip_filter:
+        capacity = self._cluster.nodes.capacity
+        if (
+            verdict is not None
+            and verdict.skipped == cycle.skip_filter
+            and verdict.statuses.capacity == capacity
+        ):
             rows = journal.since(verdict.position)
         if verdict is None or rows is None or len(set(rows)) * REPAIR_SHARE > self._cluster.nodes.high:
             verdict = Verdict(self._full.statuses(pod_class, cycle, pod, self._alive()))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import msgspec
 
@@ -14,6 +15,7 @@ from mooring.framework.status import Status, error, unschedulable
 from mooring.model.objects import Pod
 
 LONGEST_WAIT_S = 15 * 60
+NO_WAITS: Mapping[str, float] = MappingProxyType({})
 
 
 class Reserved(msgspec.Struct, eq=False):
@@ -25,15 +27,8 @@ class Reserved(msgspec.Struct, eq=False):
     pod: Pod
     node_name: str
     patches: tuple[Hook, ...] = ()  # who may want something written before the bind
-
-
-class Held(msgspec.Struct, frozen=True, eq=False):
-    """A pod that holds its place, and what is left to do: who wants it to wait and how long at most, and
-    whether binding takes long."""
-
-    reserved: Reserved
-    waits: dict[str, float]
-    takes_long: bool
+    waits: Mapping[str, float] = NO_WAITS  # plugins that want it to wait at permit, and how long at most
+    takes_long: bool = False  # some plugin has something to do before the bind
 
 
 Settle = Callable[["PermitWait", Status | None], None]

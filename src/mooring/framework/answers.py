@@ -74,6 +74,16 @@ class Mask(msgspec.Struct, frozen=True):
     status: Status
 
 
+class Rejections(msgspec.Struct, frozen=True):
+    """Why many nodes are rejected: each distinct status once, and for each node the index of its own."""
+
+    distinct: tuple[Status, ...]
+    numbers: Any  # an array of integers
+
+    def of_each(self) -> list[Status]:
+        return [self.distinct[number] for number in self.numbers.tolist()]
+
+
 def failed(plugin: str, point: str, what: str) -> PluginFailed:
     return PluginFailed(
         plugin, point, PREFIX.get(point, f'running {point} of plugin "{{0}}": ').format(plugin) + what

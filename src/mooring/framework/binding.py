@@ -16,7 +16,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Api
 from mooring.framework.profile import Hook, Profile
 from mooring.framework.status import Code, Status
-from mooring.framework.watching import timed_point
+from mooring.framework.watching import TimedPoint
 from mooring.model.objects import Pod
 
 Binder = Callable[[Pod, str], Awaitable[bool]]  # an extender; False leaves the pod to the bind plugins
@@ -37,7 +37,7 @@ async def run_binding(
 ) -> None:
     """Binds a pod for good, or raises BindingFailed. An extender that binds goes before the plugins."""
     if pre_binders := profile.at("pre_bind"):
-        with timed_point(profile.meter, profile.name, "PreBind"):
+        with TimedPoint(profile.meter, profile.name, "PreBind"):
             await _pre_bind(pre_binders, cycle, pod, node_name)
     if patch:
         try:
@@ -45,10 +45,10 @@ async def run_binding(
         except Exception as error:
             raise BindingFailed(f"patching the pod before binding: {error}") from error
     if extender is None or not await _bound_by(extender, pod, node_name):
-        with timed_point(profile.meter, profile.name, "Bind"):
+        with TimedPoint(profile.meter, profile.name, "Bind"):
             await _bind(profile.at("bind"), cycle, pod, node_name)
     if post_binders := profile.at("post_bind"):
-        with timed_point(profile.meter, profile.name, "PostBind"):
+        with TimedPoint(profile.meter, profile.name, "PostBind"):
             await _post_bind(post_binders, cycle, pod, node_name)
 
 
@@ -90,7 +90,7 @@ async def _bind(binders: Iterable[Hook], cycle: Cycle, pod: Pod, node_name: str)
 async def _ask(hook: Hook, point: str, cycle: Cycle, pod: Pod, node_name: str) -> Status | None:
     try:
         answer = hook.method(cycle, pod, node_name)
-        if isinstance(answer, CoroutineType) or inspect.isawaitable(answer):
+        if answer is not None and (isinstance(answer, CoroutineType) or inspect.isawaitable(answer)):
             answer = await answer
         return None if answer is None else answers.status(hook.name, point, answer)
     except Exception as error:

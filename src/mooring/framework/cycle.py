@@ -17,7 +17,7 @@ class Cycle(msgspec.Struct, eq=False):
     skip_filter: frozenset[str] = frozenset()  # plugins that skipped at pre_filter
     skip_score: frozenset[str] = frozenset()  # plugins that skipped at pre_score
     skip_pre_bind: frozenset[str] = frozenset()  # plugins that have nothing to do before the bind
-    pods_to_activate: list[Pod] = []
+    pods_to_activate: tuple[Pod, ...] = ()
     _state: dict[str, Any] | None = None
 
     def write(self, key: str, value: Any) -> None:
@@ -40,7 +40,7 @@ class Cycle(msgspec.Struct, eq=False):
 
     def activate(self, pod: Pod) -> None:
         """Asks for a pod to be tried again once this one has its place."""
-        self.pods_to_activate.append(pod)
+        self.pods_to_activate += (pod,)
 
     def clone(self) -> Cycle:
         """A copy to try things on."""

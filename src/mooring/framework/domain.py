@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mooring.cluster.view import NodeView
 from mooring.framework.cycle import Cycle
+from mooring.framework.key_columns import KeyColumns, LiftedColumns, disagreement
 from mooring.framework.plugin import Plugin
 from mooring.framework.scope import Scope
 from mooring.framework.status import SKIP, Status
@@ -56,6 +57,14 @@ class DomainState(ABC):
     def raw_scores(self, keys: Sequence[Key], sizes: Sequence[int]) -> Sequence[int]:
         """Raw scores of the feasible nodes by key, `sizes` nodes each; normalised afterwards."""
         return [0] * len(keys)
+
+    def check(self) -> None:
+        """Asserts that nothing it knows contradicts anything else."""
+        return
+
+    def columns(self) -> KeyColumns:
+        """The same for many keys, as arrays."""
+        return LiftedColumns(self)
 
     @abstractmethod
     def clone(self) -> Self:
@@ -130,6 +139,11 @@ class DomainPlugin(Plugin):
     def prepare(self, cycle: Cycle, pod: Pod) -> None:
         """Has the cycle hold a state, so that copies of the cycle need not make their own."""
         self._state(cycle, pod)
+
+    def rehearse(self, cycle: Cycle, pod: Pod, nodes: Sequence[NodeView]) -> str:
+        """What the forms of its state disagree on, if anything, with these nodes."""
+        state = self._state(cycle, pod)
+        return disagreement(state, list({state.update(node.row, node): None for node in nodes}))
 
     def _state(self, cycle: Cycle, pod: Pod) -> DomainState:
         """The cycle's state; made from all nodes when the cycle has none."""

@@ -19,7 +19,7 @@ from mooring.cluster.columns import Bools, NodeColumns, Rows, StaticColumns
 from mooring.cluster.nodes import Ints, NodeTable
 from mooring.cluster.view import ClusterView, NodeView, StaticNode
 from mooring.framework import answers
-from mooring.framework.answers import FILTER_CODES, Mask
+from mooring.framework.answers import FILTER_CODES, Mask, Rejections
 from mooring.framework.cycle import Cycle
 from mooring.framework.inspection import signs_itself
 from mooring.framework.normalize import MAX_SCORE, Normalizer
@@ -132,16 +132,18 @@ class Filter(Form):
 
     def statuses(
         self, cycle: Cycle, pod: Any, rows: Rows, table: NodeTable, cluster: ClusterView
-    ) -> Sequence[Status]:
+    ) -> Rejections:
         """The status of each of these rows, which it rejects. A plugin may have a vector form of this
         as well, `statuses_of`: whole clusters reject at times."""
         if (many := getattr(self.plugin, "statuses_of", None)) is not None and len(rows):
             columns = self.columns(table, cluster, rows)
-            statuses: Sequence[Status] = answers.call(self.name, "filter", many, cycle, pod, columns)
-            return statuses
+            rejections: Rejections = answers.call(self.name, "filter", many, cycle, pod, columns)
+            return rejections
         nodes = (self.view(table, cluster.view(row)) for row in rows.tolist())
         found = (self.one(cycle, pod, node, table, cluster) for node in nodes)
-        return [status if status is not None else unschedulable().by(self.name) for status in found]
+        statuses = [status if status is not None else unschedulable().by(self.name) for status in found]
+        index = {status: number for number, status in enumerate(dict.fromkeys(statuses))}
+        return Rejections(tuple(index), np.array([index[status] for status in statuses], np.intp))
 
     def _asked(self, cycle: Cycle, pod: Any, columns: StaticColumns) -> Mask:
         answer = answers.call(self.name, "filter", self.many_method, cycle, pod, columns)
@@ -216,7 +218,11 @@ class Scorer(Form):
         answer = answers.call(self.name, "normalize", self.normalize, values)
         if not hasattr(answer, "__len__") or len(answer) != len(values):
             raise answers.failed(self.name, "normalize", f"returned {answer!r} for {len(values)} values")
-        return [answers.score(self.name, value, raw=False) for value in answer]
+        checked = answers.score
+        return [
+            score if type(score) is int and 0 <= score <= MAX_SCORE else checked(self.name, score, raw=False)
+            for score in answer
+        ]
 
     def _asked(self, cycle: Cycle, pod: Any, columns: StaticColumns, among: Bools | None = None) -> Ints:
         scores = answers.call(self.name, "score", self.many_method, cycle, pod, columns)
@@ -277,8 +283,8 @@ class OverPods:
         return bool(ok[0]), int(total[0])
 
     def ask(self, node: NodeView, slots: int) -> tuple[Bools, Ints]:
-        """For which of the slots the node passes, and its weighted score; what stands for others means
-        nothing."""
+        """For which of the slots the node passes, and its weighted score, to be read only; what stands for
+        others means nothing."""
         ok: Bools | None = None
         for name, asks in self._filters:
             passed = answers.call(name, "filter", asks, node, slots)
@@ -287,7 +293,7 @@ class OverPods:
             ok = passed if ok is None else ok & passed
         if ok is None:
             ok = np.ones(slots, np.bool_)
-        total: Ints = np.zeros(slots, np.int64)
+        total: Ints | None = None
         for name, scores, weight in self._scorers:
             given = answers.call(name, "score", scores, node, slots)
             if not (isinstance(given, np.ndarray) and given.dtype == np.int64 and given.shape == (slots,)):
@@ -295,8 +301,9 @@ class OverPods:
             if slots and not _in_range(given):
                 for value in given[ok & ((given < 0) | (given > MAX_SCORE))][:1].tolist():
                     raise answers.out_of_range(name, value)
-            total += given if weight == 1 else weight * given
-        return ok, total
+            weighed = given if weight == 1 else weight * given
+            total = weighed if total is None else total + weighed
+        return ok, np.zeros(slots, np.int64) if total is None else total
 
 
 def _normalizer(plugin: Plugin) -> Normalizer | None:

@@ -37,7 +37,8 @@ class Profile:
         self.plan = plan
         self.plugins = plugins
         self._at = {point: self._enabled(point) for point in POINTS if point not in EXTENSIONS_OF}
-        self._gates = self._at["pre_enqueue"], self._timed_gates()
+        self.gates = self._at["pre_enqueue"]  # which every pod passes
+        self._timed_or_not = self.gates, self._timed_gates()
         self.filters = [form for plugin in self._at_config("filter") if (form := Filter.of(plugin))]
         weights = {use.name: use.weight for use in plan.points.get("score", ())}
         scorers = (Scorer.of(plugin) for plugin in self._at_config("score"))
@@ -53,6 +54,7 @@ class Profile:
         self.transforms_pods = bool(self._at["before_pre_filter"])
         self.opens_sessions = bool(self._at["on_session_open"])
         self.shapes_pods = bool(self._at["allocate"] or self._at["resize_pod"])
+        self.looks_at_some = bool(plan.percentage_of_nodes_to_score) or plan.adaptive  # not at all nodes
         self.queue_sort = self._at_config("queueSort")[0]
 
     def at(self, point: str) -> list[Hook]:
@@ -73,7 +75,7 @@ class Profile:
         ]
 
     def _timed_gates(self) -> list[Hook]:
-        return [Hook(gate.name, self._timed(gate), gate.plugin) for gate in self._at["pre_enqueue"]]
+        return [Hook(gate.name, self._timed(gate), gate.plugin) for gate in self.gates]
 
     def _timed(self, gate: Hook) -> Callable[..., Any]:
         if self.meter is None:
@@ -81,8 +83,8 @@ class Profile:
         return timed(self.meter, gate.name, "pre_enqueue", gate.method)
 
     def sample(self, *, on: bool) -> None:
-        """Gates, which every pod passes, are timed from now on, or no longer. Nobody keeps a list of them."""
-        self._at["pre_enqueue"] = self._gates[on]
+        """Gates are timed from now on, or no longer. Nobody keeps a list of them."""
+        self.gates = self._timed_or_not[on]
 
     def _watch_forms(self, meter: Meter) -> None:
         for filter_ in self.filters:

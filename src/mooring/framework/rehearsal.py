@@ -21,6 +21,7 @@ from mooring.config.feature_gates import FeatureGates
 from mooring.errors import Mistake, PluginFailed, PolicyError
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
+from mooring.framework.domain import DomainPlugin
 from mooring.framework.forms import Filter, Scorer
 from mooring.framework.handle import Handle, Lister, WaitingPod, looks_too_far
 from mooring.framework.inspection import place_of
@@ -187,6 +188,10 @@ def _judge(plugin: Plugin, handle: StageHandle, cycle: Cycle, pod: Pod, cluster:
             filter_form.rehearse(cycle, pod, cluster)
         if scores and (scorer := Scorer.of(plugin)):
             scorer.rehearse(cycle, pod, cluster)
+        if isinstance(plugin, DomainPlugin):
+            nodes = ClusterView(cluster.nodes, cluster.pods).nodes
+            if what := answers.call(plugin.name, "domain", plugin.rehearse, cycle, pod, nodes):
+                raise answers.failed(plugin.name, "domain", what)
     finally:
         handle.judging = None
 

@@ -23,7 +23,7 @@ class Code(IntEnum):
 REJECTIONS = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 
 
-class Status(msgspec.Struct, frozen=True):
+class Status(msgspec.Struct, frozen=True, cache_hash=True):
     """A code with its reasons. `plugin` is filled in by the framework."""
 
     code: Code = Code.SUCCESS

@@ -6,8 +6,7 @@ A watched method answers exactly what the method answers. Only profiles with a m
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from mooring.framework.measures import (
@@ -69,7 +68,7 @@ def watched(meter: Meter, profile: str, plugin: str, point: str, method: Method)
         return method
     label, arity = LABELS[point], len(POINTS[point].parameters)
     if POINTS[point].may_await:
-        return _watched_awaiting(meter, plugin, label, method)
+        return _watched(meter, _timed_awaiting(meter, plugin, label, method), method)
     seen = timed(meter, plugin, point, method)
     if point == "post_filter" and plugin in PREEMPTS:
         return _counted(meter, meter.count(PREEMPTION_ATTEMPTS), seen, method)
@@ -117,9 +116,9 @@ def _counted_about_nodes(meter: Meter, count: Count, timed: Method, method: Meth
     return call
 
 
-def _watched_awaiting(meter: Meter, plugin: str, label: str, method: Method) -> Method:
+def _timed_awaiting(meter: Meter, plugin: str, label: str, method: Method) -> Method:
     async def call(*arguments: Any) -> Any:
-        start, status, sampled = meter.clock(), ERROR, meter.sampled
+        start, status = meter.clock(), ERROR
         try:
             answer = method(*arguments)
             if inspect.isawaitable(answer):
@@ -127,21 +126,24 @@ def _watched_awaiting(meter: Meter, plugin: str, label: str, method: Method) -> 
             status = code_name(answer)
             return answer
         finally:
-            if sampled:
-                meter.samples(PLUGIN_SECONDS, plugin, label, status).observe(meter.clock() - start)
+            meter.samples(PLUGIN_SECONDS, plugin, label, status).observe(meter.clock() - start)
 
     return call
 
 
-@contextmanager
-def timed_point(meter: Meter | None, profile: str, label: str) -> Iterator[None]:
-    """Times everything that runs at a point; Error when it raises."""
-    if meter is None:
-        yield
-        return
-    start, status = meter.clock(), ERROR
-    try:
-        yield
-        status = SUCCESS
-    finally:
-        meter.samples(POINT_SECONDS, label, status, profile).observe(meter.clock() - start)
+class TimedPoint:
+    """Times everything that runs at a point, for the length of a `with`; Error when it raises."""
+
+    __slots__ = ("_label", "_meter", "_profile", "_start")
+
+    def __init__(self, meter: Meter | None, profile: str, label: str) -> None:
+        self._meter, self._profile, self._label = meter, profile, label
+
+    def __enter__(self) -> None:
+        if self._meter is not None:
+            self._start = self._meter.clock()
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if self._meter is not None:
+            took_s, status = self._meter.clock() - self._start, SUCCESS if kind is None else ERROR
+            self._meter.samples(POINT_SECONDS, self._label, status, self._profile).observe(took_s)

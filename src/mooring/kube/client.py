@@ -18,7 +18,7 @@ from mooring.errors import ApiError, TooManyRequests, Unreachable
 from mooring.kube.answers import error_from, error_of_event
 from mooring.kube.backoff import REQUESTS, Backoff, Pace
 from mooring.kube.limiter import Limiter
-from mooring.kube.lists import Listed
+from mooring.kube.lists import Listed, ReadList, read_raw
 from mooring.kube.resources import Resource
 from mooring.kube.transport import Query, Request, Sender, asking
 
@@ -49,8 +49,6 @@ class WatchEvent(msgspec.Struct, frozen=True, gc=False):
     object: msgspec.Raw
 
 
-ReadList = Callable[[bytes], Listed[Any]]
-read_raw: ReadList = msgspec.json.Decoder(Listed[msgspec.Raw]).decode
 _decode_event = msgspec.json.Decoder(WatchEvent).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -205,22 +203,19 @@ class Client:
         backoff: Backoff | None = None
         left = self._retries
         while True:
+            if self._limiter is not None and not self._limiter.try_acquire():
+                await self._limiter.acquire()
             try:
-                return await self._ask_once(request)
+                answer = await self._send(request)
+                if answer.status < 300:
+                    return answer.body
+                raise error_from(answer.status, answer.body, answer.headers)
             except ApiError as error:
                 if left <= 0 or not _worth_retrying(error, anyway=retry):
                     raise
                 backoff = backoff or Backoff(self._pace, random=self._random)
                 left -= 1
                 await self._sleep(backoff.next(error.retry_after))
-
-    async def _ask_once(self, request: Request) -> bytes:
-        if self._limiter is not None and not self._limiter.try_acquire():
-            await self._limiter.acquire()
-        answer = await self._send(request)
-        if answer.status < 300:
-            return answer.body
-        raise error_from(answer.status, answer.body, answer.headers)
 
     async def _limit(self) -> None:
         if self._limiter is not None and not self._limiter.try_acquire():

@@ -7,6 +7,7 @@ been carried out.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable
 from typing import cast
@@ -86,16 +87,18 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._ended(exc)
 
-    def ask(self, batch: list[Asked], now: float) -> None:
-        """Sends requests, in one write. Nothing else may be under way."""
+    def ask(self, batch: list[Asked], now: float) -> float:
+        """Sends requests, in one write, with nothing else under way. Returns when the first answer is due."""
         assert self._transport is not None
         assert not self.waiting
+        due = math.inf
         for asked in batch:
             asked.deadline = now + asked.timeout_s
+            due = min(due, asked.deadline)
         self.waiting.extend(batch)
         self.size, self.asked_at = len(batch), now
-        self._reader.start()
         self._transport.write(batch[0].request if len(batch) == 1 else b"".join([a.request for a in batch]))
+        return due
 
     def given_up(self) -> None:
         """Somebody no longer waits for an answer that is still to come: nothing more is asked here."""
@@ -119,17 +122,15 @@ class Connection(asyncio.Protocol):
 
     def _answered(self, answer: Answer) -> bool:
         """Hands an answer to who asked first. True when bytes that came with it may be the next one."""
-        waiting, reader = self.waiting, self._reader
-        waiter = waiting.popleft().waiter
+        has_more, waiter = self._reader.has_more, self.waiting.popleft().waiter
         if not waiter.done():
             waiter.set_result(answer)
         if not answer.keeps_alive:
             self._fail(CUT)
             return False
-        if waiting:
-            reader.start()
-            return reader.has_more
-        if reader.has_more:
+        if self.waiting:
+            return has_more
+        if has_more:
             self.close()
         self._rest()
         return False

@@ -6,18 +6,23 @@ Everything read for one cluster shares what is equal. An object that cannot be r
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import msgspec
+from typing import Any, Protocol
 
 from mooring.kube.decode_nodes import NodeDecoder
 from mooring.kube.decode_objects import ObjectDecoder
 from mooring.kube.decode_pods import PodDecoder
+from mooring.kube.lists import ReadList
 from mooring.kube.metadata import MetaReader
 from mooring.kube.resources import NODES, PODS, Resource
 from mooring.model.objects import Node, Object, Pod
 
-Decode = Callable[[msgspec.Raw | bytes], Pod | Node | Object]
+
+class Decoder(Protocol):
+    """Reads one object: as it came, or as an item of a page that `read_list` has read."""
+
+    read_list: ReadList
+
+    def __call__(self, raw: Any, /) -> Pod | Node | Object: ...
 
 
 class Decoders:
@@ -28,7 +33,7 @@ class Decoders:
         self.pod = PodDecoder(self._meta)
         self.node = NodeDecoder(self._meta)
 
-    def of(self, resource: Resource, *, whole: bool = False) -> Decode:
+    def of(self, resource: Resource, *, whole: bool = False) -> Decoder:
         """Reads objects of a resource. `whole` keeps all of an object of which otherwise a part would do."""
         if resource == PODS:
             return self.pod

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from mooring.kube.fragments import Fragments
+from mooring.kube.lists import read_raw
 from mooring.kube.metadata import EMPTY, UNREAD_ANNOTATIONS, MetaReader, WireMeta
 from mooring.kube.resources import Resource
 from mooring.model.objects import Object, ObjectMeta
@@ -43,6 +44,7 @@ class ObjectDecoder:
     """Reads the objects of one kind."""
 
     def __init__(self, resource: Resource, meta: MetaReader, *, whole: bool = False) -> None:
+        self.read_list = read_raw
         self._resource = resource
         self._meta = meta
         self._selectors: Fragments[Plain] = Fragments(Plain, {})

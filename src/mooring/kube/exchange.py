@@ -2,7 +2,8 @@
 
 A scheduler writes twice for every pod, thousands of times a second. Several requests go out in one write,
 which costs more than all else about a request, when that holds none of them up: when there are more than
-connections, or the server answers so quickly that waiting for each other takes no time.
+connections, or the server answers so quickly that waiting for each other takes no time. Answers of a slow
+server are read together: a turn of the loop for each of them costs more than all that is done in it.
 What is long, compressed, streamed or goes through a proxy is not for here.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 
@@ -23,6 +25,11 @@ QUICK_S = 0.001  # who answers within this is asked several things at a time, ov
 SPREAD = 4  # so many connections, and
 GATHER_S = 0.002  # what is to be sent waits so long for more while there are answers to come
 SMOOTHING = 0.1  # weight of the last answer in how quick a server is
+SLOW_S = 0.016  # who takes longer than this for an answer does not notice when
+PART = 1 / 8  # of it passes before the answer is read; but
+LONGEST_DOZE_S = 0.016  # never more than this, and only with answers to come over
+MANY = 8  # connections or more
+SETTLED_S = 0.001  # after an answer; by then what it leads to is sent
 ALONE_S = 60.0  # who ends a connection with several requests on it gets them one by one for so long
 
 Check = Callable[[], None]
@@ -32,7 +39,14 @@ class Connections:
     """Up to `limit` connections to one server. Requests beyond that wait for their turn, first come first."""
 
     def __init__(
-        self, host: str, port: int, tls: ssl.SSLContext | None, *, server_name: str = "", limit: int = 64
+        self,
+        host: str,
+        port: int,
+        tls: ssl.SSLContext | None,
+        *,
+        server_name: str = "",
+        limit: int = 64,
+        doze: Callable[[float], None] = time.sleep,
     ) -> None:
         self._host, self._port, self._tls = host, port, tls
         self._server_name = (server_name or host) if tls is not None else None
@@ -45,6 +59,8 @@ class Connections:
         self._answer_s = 1.0  # how long an answer takes, lately; nobody is known to be quick at first
         self._flush: asyncio.Handle | None = None  # the next time that something is sent
         self._sweep: asyncio.TimerHandle | None = None  # the next look for answers that are overdue
+        self._doze = doze
+        self._dozing: asyncio.TimerHandle | None = None  # the next moment in which nothing is read
 
     async def exchange(self, request: bytes, timeout_s: float, check: Check | None = None) -> Answer:
         """The answer to the bytes of a whole request, or Unreachable. What `check` raises, just before the
@@ -66,9 +82,10 @@ class Connections:
             task.cancel()
         for connection in still_open:
             connection.close()
-        if self._sweep is not None:
-            self._sweep.cancel()
-            self._sweep = None
+        for timer in (self._sweep, self._dozing):
+            if timer is not None:
+                timer.cancel()
+        self._sweep = self._dozing = None
         self._open.clear()
         self._idle.clear()
         await asyncio.gather(*opening, return_exceptions=True)
@@ -117,8 +134,7 @@ class Connections:
         return batch
 
     def _ask(self, connection: Connection, batch: list[Asked], now: float) -> None:
-        connection.ask(batch, now)
-        due = min(asked.deadline for asked in batch)
+        due = connection.ask(batch, now)
         if self._sweep is None or due < self._sweep.when():
             if self._sweep is not None:
                 self._sweep.cancel()
@@ -208,12 +224,20 @@ class Connections:
                 self._answer_s += SMOOTHING * (took_s - self._answer_s)
             connection.idle_since = now
             self._idle.append(connection)
+            if self._answer_s > SLOW_S and self._dozing is None:
+                self._dozing = asyncio.get_running_loop().call_later(SETTLED_S, self._gather)
         else:
             if connection.lost_several:
                 self._alone_until = now + ALONE_S
             self._drop(connection)
         if self._queue:
             self._send_soon()
+
+    def _gather(self) -> None:
+        """The whole loop sleeps, so that answers and events that come meanwhile are read in one turn."""
+        self._dozing = None
+        if len(self._open) - len(self._idle) >= MANY:
+            self._doze(min(LONGEST_DOZE_S, PART * self._answer_s))
 
     def _send_soon(self) -> None:
         if self._flush is None:

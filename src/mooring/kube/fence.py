@@ -6,8 +6,9 @@ each retry. So a process that was stopped for a while does not go on writing whe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 from mooring.errors import ApiError
 from mooring.kube.transport import Check, Request, Response, Sender, Whole, asking
@@ -32,12 +33,12 @@ class Fenced:
             self._check()
         return self._sender.send(request)
 
-    async def ask(self, request: Request, check: Check | None = None) -> Whole:
+    def ask(self, request: Request, check: Check | None = None) -> Coroutine[Any, Any, Whole]:
         """Asked for now, and again when the request has its turn."""
         if request.method == "GET":
-            return await self._asker.ask(request, check)
+            return self._asker.ask(request, check)
         self._check()
-        return await self._asker.ask(request, self._check)
+        return self._asker.ask(request, self._check)
 
     def _check(self) -> None:
         if not self._allowed():

@@ -65,7 +65,7 @@ class Fragments(Generic[T]):
         self._by_bytes: Remembered[bytes, T] = Remembered()
         self._by_meaning: Remembered[bytes, T] = Remembered()
 
-    def of(self, raw: msgspec.Raw) -> T:
+    def of(self, raw: msgspec.Raw | bytes) -> T:
         key = bytes(raw)
         if not key:
             return self._empty

@@ -34,15 +34,11 @@ class Answer:
 
 
 class AnswerReader:
-    """Fed with what arrives; says when an answer is whole."""
+    """Fed with what arrives; says when an answer is whole. What comes after it begins the next one."""
 
     def __init__(self) -> None:
         self.has_more = False  # bytes came after the end of the answer
         self._seen = bytearray()
-        self._begin()
-
-    def start(self) -> None:
-        """A new answer is expected. What came after the one before is its beginning."""
         self._begin()
 
     def feed(self, data: bytes) -> Answer | None:
@@ -88,9 +84,9 @@ class AnswerReader:
         whole = end + 4 + int(length)
         if len(data) < whole:
             return None
-        self._head = head  # nothing more is read until the next start
-        self._seen = bytearray(data[whole:])
         self.has_more = len(data) > whole
+        if self.has_more or self._seen:
+            self._seen = bytearray(data[whole:])
         return Answer(int(data[9:12]), head, data[end + 4 : whole], keeps_alive=True)
 
     def _read_head(self) -> bool:
@@ -148,7 +144,9 @@ class AnswerReader:
         assert self._head is not None
         del self._seen[:used]
         self.has_more = len(self._seen) > 0
-        return Answer(self._status, self._head, body, keeps_alive=self._keeps_alive)
+        answer = Answer(self._status, self._head, body, keeps_alive=self._keeps_alive)
+        self._begin()
+        return answer
 
 
 def _status(head: bytes) -> int:

@@ -25,12 +25,12 @@ import msgspec
 
 from mooring.errors import ApiError, Gone, NotFound, Unreachable
 from mooring.kube.backoff import Backoff
-from mooring.kube.client import Client, ReadList, WatchEvent, read_raw
-from mooring.kube.metadata import WireMeta, decode_head
+from mooring.kube.client import Client, WatchEvent
+from mooring.kube.lists import ReadList, read_raw
+from mooring.kube.metadata import HalfRead, WireMeta, decode_head
 from mooring.kube.resources import Resource
 from mooring.kube.store import HasMetadata, Store
 from mooring.kube.transport import Query
-from mooring.kube.wire_pods import WirePod
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ AT_ONCE = 500  # changes told before others have their turn
 BELIEVED_AFTER = 2  # times in a row that a kind is said not to exist, before what is known of it goes
 
 T = TypeVar("T", bound=HasMetadata)
-Read = msgspec.Raw | WirePod  # an object as it came, or half read
+Read = msgspec.Raw | HalfRead  # an object as it came, or half read
 Deliver = Callable[[T | None, T | None], None]  # (before, now): added, changed or deleted
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -122,7 +122,7 @@ class Informer(Generic[T]):
         end: only then is it certain what is gone, and that has to be told first."""
         first, listed, version = not len(self._known), list[T](), ""
         async for page in self._client.list_pages(self.resource, query=self._query, read=self._read_list):
-            found = [each for raw in page.items if (each := self._listed(raw)) is not None]
+            found = self._read_page(page.items)
             version = page.resource_version
             if first:
                 await self._met_all(found)
@@ -203,17 +203,27 @@ class Informer(Generic[T]):
         try:
             return self._decode(raw)
         except msgspec.DecodeError as error:
-            head = _head(raw)
-            name = f"{head.namespace}/{head.name}" if head is not None else "an object without a name"
-            log.error("%s %s cannot be read and is passed over: %s", self.resource.kind, name, error)
+            self._pass_over(raw, error)
             return None
 
-    def _listed(self, raw: Read) -> T | None:
-        """An object of a list. One that cannot be read is not gone for that: it stays as it is known."""
-        found = self._read(raw)
-        if found is None and (head := _head(raw)) is not None:
-            return self._known.find(head)
+    def _read_page(self, items: list[Read]) -> list[T]:
+        """Objects of a list. One that cannot be read is not gone for that: it stays as it is known."""
+        decode, found = self._decode, list[T]()
+        for raw in items:
+            try:
+                found.append(decode(raw))
+            except msgspec.DecodeError as error:
+                head = self._pass_over(raw, error)
+                if head is not None and (known := self._known.find(head)) is not None:
+                    found.append(known)
         return found
+
+    def _pass_over(self, raw: Read, error: msgspec.DecodeError) -> WireMeta | None:
+        """Says that an object cannot be read. Returns who it is, if that much can be."""
+        head = _head(raw)
+        name = f"{head.namespace}/{head.name}" if head is not None else "an object without a name"
+        log.error("%s %s cannot be read and is passed over: %s", self.resource.kind, name, error)
+        return head
 
     def _not_there(self, error: NotFound) -> float:
         """The kind is not installed. What is known of it goes only when that is said again: a server that
@@ -247,7 +257,7 @@ class Informer(Generic[T]):
 
 def _head(raw: Read) -> WireMeta | None:
     """Who an object is, if that much can be read."""
-    if isinstance(raw, WirePod):
+    if not isinstance(raw, msgspec.Raw):
         return raw.metadata
     try:
         return decode_head(raw).metadata

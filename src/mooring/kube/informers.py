@@ -16,7 +16,7 @@ import msgspec
 from mooring.errors import ApiError
 from mooring.kube import discovery
 from mooring.kube.backoff import Backoff
-from mooring.kube.client import Client, read_raw
+from mooring.kube.client import Client
 from mooring.kube.decode import Decoders
 from mooring.kube.decode_objects import SLIM
 from mooring.kube.informer import ABSENT_SECONDS, Informer, Sleep, always_different
@@ -139,7 +139,7 @@ class Informers:
             await self._sleep(wait)
 
     def _informer(self, resource: Resource, whole: bool, synced: asyncio.Event) -> Informer[Any]:
-        intake = self._intake
+        intake, decode = self._intake, self._decoders.of(resource, whole=whole)
         deliver: Callable[[Any, Any], None] = intake.object
         # Writers of other kinds name the version they saw: that one must then be the newest.
         same: Callable[[Any, Any], bool] = always_different
@@ -152,13 +152,13 @@ class Informers:
         return Informer(
             self._client,
             resource,
-            self._decoders.of(resource, whole=whole),
+            decode,
             deliver,
             query=UNFINISHED if resource == PODS else (),
             same=same,
             backoff=self._backoff(),
             absent_seconds=self._absent_seconds,
             sleep=self._sleep,
-            read_list=self._decoders.pod.read_list if resource == PODS else read_raw,
+            read_list=decode.read_list,
             synced=synced,
         )

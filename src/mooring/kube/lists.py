@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -17,3 +18,7 @@ class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
 class Listed(msgspec.Struct, Generic[T], frozen=True):
     metadata: ListMeta = ListMeta()
     items: list[T] | None = None
+
+
+ReadList = Callable[[bytes], Listed[Any]]
+read_raw: ReadList = msgspec.json.Decoder(Listed[msgspec.Raw]).decode

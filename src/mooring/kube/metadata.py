@@ -6,6 +6,8 @@ Left out are annotations that tell placement nothing and would be different for 
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import msgspec
 
 from mooring.kube.fragments import Fragments, Remembered, Words
@@ -43,6 +45,13 @@ class Head(msgspec.Struct, frozen=True):
     """An object of which only the metadata are looked at."""
 
     metadata: WireMeta = WireMeta()
+
+
+class HalfRead(Protocol):
+    """An object off the wire whose parts are still to be read."""
+
+    @property
+    def metadata(self) -> WireMeta: ...
 
 
 decode_head = msgspec.json.Decoder(Head).decode

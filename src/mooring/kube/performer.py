@@ -66,7 +66,7 @@ class KubePerformer:
         self._extenders = extenders
         slots = slots or Slots()
         self._pool = Pool(tasks, slots.free)
-        slots.on_free = self._pool.start
+        slots.on_free = self._pool.start_soon
         self._questions = Pool(ASKING)
         self.api = KubeApi(client, slots, parked=self._pool.parked)
         self._slots = slots

@@ -43,7 +43,7 @@ class Pool:
     """Lines of jobs by key. What goes wrong is told by the work itself: it is not to raise.
 
     `room` says how many tasks will find what they need first. Others are not started: they would only
-    wait. Whoever makes room calls `start`.
+    wait. Whoever makes room calls `start_soon`.
     """
 
     def __init__(self, limit: int = TASKS, room: Callable[[], int] = lambda: TASKS) -> None:
@@ -55,6 +55,7 @@ class Pool:
         self._others: deque[str] = deque()
         self._running = 0
         self._starts = 0
+        self._will_start = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -120,20 +121,24 @@ class Pool:
 
     def start(self) -> None:
         """Starts as many lines as may run now."""
-        if not self._urgent and not self._others:
-            return
-        while self._running < self._limit and self._fresh < self._room():
-            key = self._next()
-            if key is None:
-                return
+        self._will_start = False
+        while (key := self._next()) is not None:
             line = self._lines[key]
             self._running += 1
             self._fresh += 1
             line.task = task = asyncio.get_running_loop().create_task(self._run(key, line))
             self._tasks.add(task)
 
+    def start_soon(self) -> None:
+        """Starts lines at the end of this turn: whoever ends its own before goes on with one of them."""
+        if (self._urgent or self._others) and not self._will_start:
+            self._will_start = True
+            asyncio.get_running_loop().call_soon(self.start)
+
     def _next(self) -> str | None:
-        """The line to start now. A line may be in both lists: the second mention is passed over."""
+        """The line to start now, if any may. One may be in both lists: its second mention is passed over."""
+        if not (self._urgent or self._others) or self._running >= self._limit or self._fresh >= self._room():
+            return None
         self._starts += 1
         turns = (self._others, self._urgent) if self._starts % TURNS == 0 else (self._urgent, self._others)
         for ready in turns:
@@ -145,8 +150,24 @@ class Pool:
         return None
 
     async def _run(self, key: str, line: Line) -> None:
-        line.begun = True
+        """Works a line off, then others: a task for each of them would cost as much again."""
+        task = line.task
         self._fresh -= 1
+        try:
+            while True:
+                await self._work_off(key, line)
+                following = self._next()
+                if following is None:
+                    return
+                key, line = following, self._lines[following]
+                line.task = task
+                self._running += 1
+        finally:
+            self._tasks.discard(task)
+            self.start_soon()
+
+    async def _work_off(self, key: str, line: Line) -> None:
+        line.begun = True
         try:
             while line.jobs:
                 work, subject = line.jobs[0]
@@ -157,14 +178,14 @@ class Pool:
                 line.jobs.popleft()
         finally:
             self._forget(key, line)
-            self.start()
 
     def _forget(self, key: str, line: Line) -> None:
         if self._lines.get(key) is line:
             del self._lines[key]
         if line.task is not None:
             self._running -= 1
-            self._fresh -= not line.begun
-            self._tasks.discard(line.task)
+            if not line.begun:
+                self._fresh -= 1
+                self._tasks.discard(line.task)
         if not self._lines:
             self._idle.set()

@@ -1,6 +1,7 @@
 """Pods as they come off the wire: the fields that are read, with parts that repeat left as they are.
 
-Written out again, a `WireSpec` without its node is the key under which equal specs are found.
+Written out again, a `WireSpec` without its node is the key under which equal specs are found, and a
+`WireStatus` without its time the key of equal statuses.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class WireContainerStatus(Wire, frozen=True, rename="camel", gc=False, omit_defa
     allocated_resources: Raw = EMPTY
 
 
-class WireStatus(Wire, frozen=True, rename="camel", gc=False):
+class WireStatus(Wire, rename="camel", gc=False, omit_defaults=True):
     phase: str = ""
     nominated_node_name: str = ""
     start_time: str | None = None
@@ -85,7 +86,7 @@ class WireStatus(Wire, frozen=True, rename="camel", gc=False):
 class WirePod(Wire, frozen=True, gc=False):
     metadata: WireMeta = WireMeta()
     spec: WireSpec = msgspec.field(default_factory=WireSpec)
-    status: WireStatus = WireStatus()
+    status: WireStatus = msgspec.field(default_factory=WireStatus)
 
 
 VOLUME_SOURCES = {

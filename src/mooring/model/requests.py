@@ -36,7 +36,7 @@ DEFAULT_MEMORY = 200 * 2**20  # and of one that asks for no memory
 _DEFAULTS = {"cpu": DEFAULT_CPU_MILLI * NANOS_PER_MILLI, "memory": DEFAULT_MEMORY * NANOS_PER_UNIT}
 
 
-class Request(msgspec.Struct, frozen=True):
+class Request(msgspec.Struct, frozen=True, cache_hash=True):
     """What a pod needs; `nonzero_*` are what scoring supposes it needs."""
 
     cpu_milli: int = 0

@@ -25,21 +25,22 @@ from mooring.framework.plugin import Plugin, PluginArgs, nothing_to_do, reads_sp
 from mooring.framework.scope import Scope
 from mooring.model.objects import Pod, PodSpec
 from mooring.plugins.kept import PerTable
+from mooring.plugins.pod_amounts import Floats, PodAmounts
 from mooring.plugins.scored_resources import CPU_AND_MEMORY, ResourceSpec, bypasses
 
-Floats = NDArray[np.float64]
 Ask = tuple[int, Column, Column]  # amount, allocatable, requested
-FIRST_SLOTS = 16
-FEW_ROWS = 256  # changed: when more are, working all out is as quick
+FEW_ROWS = 24  # changed: when more are, working all out is as quick
 EXACT = 2**53  # integers below this are floats without rounding
 
 
 class Usage(NamedTuple):
-    """What is used of a resource, what there is, and the same to divide by: at least 1."""
+    """What is used of a resource, what there is, and the same to divide by: at least 1. No row has less
+    than `least`."""
 
     used: Ints
     has: Ints
     divisor: NDArray[Any]
+    least: int
 
 
 class BalancedAllocationArgs(PluginArgs, frozen=True):
@@ -101,11 +102,12 @@ class NodeResourcesBalancedAllocation(Plugin):
             for name, amount in zip(self._names, self._amounts(pod.spec), strict=True)
             if not bypasses(name, amount)
         ]
-        used = [Usage(nodes.requested(n), nodes.allocatable(n), nodes.divisor(n)) for n, _ in amounts]
-        scores = _balances(
-            [Usage(u.used + amount, u.has, u.divisor) for (_, amount), u in zip(amounts, used, strict=True)],
-            len(nodes),
-        )
+        used = [
+            Usage(nodes.requested(n), nodes.allocatable(n), nodes.divisor(n), nodes.extent(n)[0])
+            for n, _ in amounts
+        ]
+        with_pod = [u._replace(used=u.used + amount) for (_, amount), u in zip(amounts, used, strict=True)]
+        scores = _balances(with_pod, len(nodes))
         scores -= self._before.of(nodes, tuple([name for name, _ in amounts]), used)
         scores += 150  # 50 + (50 + after - before) // 2
         scores >>= 1
@@ -148,10 +150,10 @@ class Before:
         rows = table.journal.since(self._position) if known else None
         if rows is None or len(rows) > FEW_ROWS:
             self._balances, self._table, self._as_of = _balances(used, len(nodes)), table, as_of
-        elif rows:
-            some = np.array(rows, np.intp)
-            part = [Usage(u.used[some], u.has[some], u.divisor[some]) for u in used]
-            self._balances[some] = _balances(part, len(rows))
+        else:
+            for row in set(rows):
+                fractions = _fractions([u.used[row] for u in used], [u.has[row] for u in used])
+                self._balances[row] = _balance(fractions)
         self._position = table.journal.position
         return self._balances
 
@@ -162,28 +164,27 @@ class BalanceColumns(PodColumns):
     def __init__(self, names: tuple[str, ...], amounts: Callable[[PodSpec], tuple[int, ...]]) -> None:
         self._names = names
         self._amounts = amounts
-        self._columns: list[Ints] = [np.zeros(FIRST_SLOTS, np.int64) for _ in names]
+        self._columns = [PodAmounts() for _ in names]
 
     def put(self, slot: int, pod: Pod) -> None:
-        if slot >= len(self._columns[0]):
-            self._columns = [np.concatenate((column, np.zeros_like(column))) for column in self._columns]
-            return self.put(slot, pod)
         for column, amount in zip(self._columns, self._amounts(pod.spec), strict=True):
-            column[slot] = amount
-        return None
+            column.put(slot, amount)
 
     def score(self, node: NodeView, slots: int) -> Ints:
         has = [node.allocatable(name) for name in self._names]
         used = [node.requested(name) for name in self._names]
-        before = _balance([min(1.0, float(u) / float(h)) for u, h in zip(used, has, strict=True) if h])
-        asked = [column[:slots] + u for column, u in zip(self._columns, used, strict=True)]
-        if len(asked) == 2 and all(0 < h < EXACT for h in has):
-            after = _balances_of_two(asked[0], asked[1], has[0], has[1])
+        if len(has) == 2 and 0 < has[0] < EXACT and 0 < has[1] < EXACT:
+            one, two = self._columns
+            after = _balances_of_two(
+                one.floats[:slots] + used[0], two.floats[:slots] + used[1], has[0], has[1]
+            )
         else:
-            whole = [np.array([h]) for h in has]
-            usage = [Usage(a, h, np.maximum(h, 1)) for a, h in zip(asked, whole, strict=True)]
+            usage = []
+            for column, u, h in zip(self._columns, used, has, strict=True):
+                whole = np.array([h])
+                usage.append(Usage(column.ints[:slots] + u, whole, np.maximum(whole, 1), h))
             after = _balances(usage, slots)
-        after += 150 - before  # 50 + (50 + after - before) // 2
+        after += 150 - _balance(_fractions(used, has))  # 50 + (50 + after - before) // 2
         after >>= 1
         return after
 
@@ -200,9 +201,15 @@ def score_of_two(used1: int, used2: int, ask1: int, ask2: int, has1: int, has2: 
 
 def _score(asks: tuple[Ask, ...], row: int) -> int:
     rows = [(ask, allocatable.at[row], requested.at[row]) for ask, allocatable, requested in asks]
-    before = _balance([min(1.0, float(used) / float(has)) for _, has, used in rows if has])
-    after = _balance([min(1.0, float(used + ask) / float(has)) for ask, has, used in rows if has])
+    has = [each[1] for each in rows]
+    before = _balance(_fractions([used for _, _, used in rows], has))
+    after = _balance(_fractions([used + ask for ask, _, used in rows], has))
     return 50 + (50 + after - before) // 2
+
+
+def _fractions(used: Sequence[int], has: Sequence[int]) -> list[float]:
+    """What is used of each resource that there is."""
+    return [min(1.0, float(u) / float(h)) for u, h in zip(used, has, strict=True) if h]
 
 
 def _balance(fractions: list[float]) -> int:
@@ -230,33 +237,34 @@ def _balances(usage: list[Usage], rows: int) -> Ints:
 
     Arrays are written over where nobody needs them any more: making new ones is most of the time.
     """
-    parts = [one.has > 0 for one in usage]
     fractions = [_fraction(one) for one in usage]
     if len(usage) == 2:
-        deviation = fractions[0]
-        deviation -= fractions[1]
-        deviation /= 2
-        np.abs(deviation, out=deviation)
-        there = parts[0] & parts[1]
-        if not there.all():
-            deviation *= there
-    else:
-        deviation = _deviation(parts, fractions, rows)
+        if not all(one.least for one in usage):
+            there = (usage[0].has > 0) & (usage[1].has > 0)
+            fractions = [fraction * there for fraction in fractions]  # one alone is even
+        return _balance_of(*fractions)
+    deviation = _deviation([one.has > 0 for one in usage], fractions, rows)
     np.subtract(1, deviation, out=deviation)
     deviation *= 100
     return deviation.astype(np.int64)
 
 
-def _balances_of_two(used1: Ints, used2: Ints, has1: int, has2: int) -> Ints:
-    """`_balances` for two resources that a node has both of: nearly every call."""
-    one, two = used1 / has1, used2 / has2
-    np.minimum(one, 1.0, out=one)
-    np.minimum(two, 1.0, out=two)
+def _balances_of_two(used1: Floats, used2: Floats, has1: int, has2: int) -> Ints:
+    """`_balances` for two resources that a node has both of: nearly every call. Writes over what is used."""
+    used1 /= has1
+    used2 /= has2
+    np.minimum(used1, 1.0, out=used1)
+    np.minimum(used2, 1.0, out=used2)
+    return _balance_of(used1, used2)
+
+
+def _balance_of(one: Floats, two: Floats) -> Ints:
+    """`(1 - |one - two| / 2) * 100`, rounded as that is: halving is exact, so it may be done at the end.
+    Writes over the first."""
     one -= two
-    one /= 2
     np.abs(one, out=one)
-    np.subtract(1, one, out=one)
-    one *= 100
+    np.subtract(2, one, out=one)
+    one *= 50
     return one.astype(np.int64)
 
 

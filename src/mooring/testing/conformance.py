@@ -15,6 +15,7 @@ from mooring.engine.decisions import Decision
 from mooring.engine.engine import Engine
 from mooring.engine.events import BindFailed, Bound, NodeAdded, NodeChanged, NodeDeleted, PodAdded, PodDeleted
 from mooring.framework.cycle import Cycle
+from mooring.framework.domain import DomainPlugin
 from mooring.framework.forms import Filter, Scorer
 from mooring.framework.plugin import Plugin
 from mooring.model.objects import Pod
@@ -137,6 +138,10 @@ class _Round:
         for form in (Filter.of(plugin), Scorer.of(plugin)):
             if form is not None:
                 form.rehearse(cycle, wanted, self.engine.cluster)
+        if isinstance(plugin, DomainPlugin):
+            what = plugin.rehearse(cycle, wanted, self.engine.view.nodes)
+            if what:
+                raise ConformanceError(self._say(what))
 
     def _say(self, what: str) -> str:
         scope = self._policy.scope.name

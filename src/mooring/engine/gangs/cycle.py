@@ -22,7 +22,7 @@ from mooring.engine.gangs.trial import EngineGroupTrial
 from mooring.engine.gangs.words import cannot_start, not_let_go
 from mooring.engine.patches import merge_patches
 from mooring.engine.queued import QueuedPod
-from mooring.engine.waiting import Held
+from mooring.engine.waiting import Reserved
 from mooring.errors import PluginFailed
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
@@ -44,7 +44,7 @@ class Tried:
         self.group = group
         self.attempts = attempts
         self.now = now
-        self.held: dict[str, Held] = {}  # by uid
+        self.held: dict[str, Reserved] = {}  # by uid
         self.unfit: dict[str, Unfit] = {}
         self.starts = False
         self.fell_apart = False  # a member without which it must not start found no place
@@ -193,9 +193,8 @@ class GroupCycle:
         if uid in tried.held and tried.plugin not in tried.held[uid].waits:
             tried.starts = True
 
-    def _patch(self, held: Held) -> dict[str, Any] | None:
-        reserved = held.reserved
-        if any(held.waits):
+    def _patch(self, reserved: Reserved) -> dict[str, Any] | None:
+        if any(reserved.waits):
             return None  # known when it has waited
         return merge_patches(reserved.patches, reserved.cycle, reserved.pod, reserved.node_name)
 
@@ -213,8 +212,8 @@ class GroupCycle:
                 cycle.note(attempt, "", unfit.message)
                 decisions.append(cycle.fail(attempt.queued, tried.now, unfit.message, unfit.why, ""))
                 continue
-            others = {plugin: wait for plugin, wait in held.waits.items() if plugin != tried.plugin}
-            cycle.let_go(attempt, msgspec.structs.replace(held, waits=others), patches[uid])
+            held.waits = {plugin: wait for plugin, wait in held.waits.items() if plugin != tried.plugin}
+            cycle.let_go(attempt, held, patches[uid])
             decisions.extend(attempt.decisions)
         return decisions
 
@@ -227,7 +226,7 @@ class GroupCycle:
             pod = attempt.queued.pod
             if (held := tried.held.get(pod.metadata.uid)) is None:
                 continue
-            engine.cycle.unreserve(held.reserved)
+            engine.cycle.unreserve(held)
             engine.scores.pop(pod.key, None)
         self._restore_nominations(tried)
 

@@ -10,50 +10,74 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mooring.engine.kept.coding import Codes
+from mooring.engine.kept.group_columns import GroupColumns
+from mooring.engine.kept.group_table import GroupTable
 
 Bases = NDArray[np.int32]
 Raws = tuple[Hashable, ...]  # raw scores, then keys of topology domains
 # What is added to the base score in each group, given its raw scores and size; None: it is not feasible.
-Addition = Callable[[list[Raws], list[int]], list[int | None]]
+Addition = Callable[[Sequence[Raws], Sequence[int]], list[int | None]]
+
+MakeColumns = Callable[[], GroupColumns]
+MANY = 60  # groups: more are rated by a table
+FEW_AGAIN = 40
 
 
 class Group:
     """Nodes of equal raw scores, in buckets by base score."""
 
-    __slots__ = ("bits", "buckets", "raws", "size")
+    __slots__ = ("bits", "buckets", "number", "raws", "size")
 
     def __init__(self, raws: Raws) -> None:
         self.raws = raws
         self.size = 0
         self.buckets: dict[int, list[int]] = {}
         self.bits = 0
+        self.number = -1  # in a table
+
+    def best(self) -> list[int]:
+        """The rows of the highest base; there is one."""
+        return self.buckets[self.bits.bit_length() - 1]
 
 
 class Buckets:
     """Every feasible row is in one bucket of one group."""
 
-    def __init__(self, rows: int, addition: Addition, *, sized: bool = False) -> None:
+    def __init__(
+        self, rows: int, addition: Addition, columns: MakeColumns | None = None, *, sized: bool = False
+    ) -> None:
         self._addition = addition
+        self._columns = columns  # the same for many groups
         self._sized = sized  # additions depend on how many rows the groups have
         self.group_of: list[Group | None] = [None] * rows
         self.base_of = [0] * rows
         self._slot_of = [0] * rows
-        self._groups: dict[Raws, Group] = {}
-        self._additions: list[tuple[Group, int]] | None = None  # of the groups that are not empty
+        self._groups: dict[Raws, Group] = {}  # none of them is empty
+        self._raws: tuple[Raws, ...] | None = None  # of all groups: the same as long as the groups are
+        self._rated = False  # whether additions are those of now
+        self._additions: list[tuple[Group, int]] = []  # of feasible groups, unless there is a table
+        self._table: GroupTable | None = None  # if there are many groups
 
     @classmethod
     def of(
-        cls, base: Bases, codes: Codes, groups: Sequence[Raws], addition: Addition, *, sized: bool = False
+        cls,
+        base: Bases,
+        codes: Codes,
+        groups: Sequence[Raws],
+        addition: Addition,
+        columns: MakeColumns | None = None,
+        *,
+        sized: bool = False,
     ) -> Self:
         """The rows of arrays: the base of each, negative when it is not feasible, and the number of its
         group."""
-        made = cls(len(base), addition, sized=sized)
+        made = cls(len(base), addition, columns, sized=sized)
         rows = (base >= 0).nonzero()[0]
         if not len(rows):
             return made
@@ -69,9 +93,7 @@ class Buckets:
 
     def _fill(self, raws: Raws, base: int, rows: list[int]) -> None:
         """A bucket as a whole."""
-        group = self._groups.get(raws)
-        if group is None:
-            group = self._groups[raws] = Group(raws)
+        group = self._groups.get(raws) or self._new(raws)
         group.buckets[base] = rows
         group.bits |= 1 << base
         group.size += len(rows)
@@ -94,11 +116,9 @@ class Buckets:
                     self._enter(group, row, base)
                 return
             self.remove(row)
-        group = self._groups.get(raws)
-        if group is None:
-            group = self._groups[raws] = Group(raws)
-        if group.size == 0 or self._sized:
-            self._additions = None
+        group = self._groups.get(raws) or self._new(raws)
+        if self._sized:
+            self._rated = False
         self._enter(group, row, base)
         self.group_of[row] = group
 
@@ -109,11 +129,21 @@ class Buckets:
             return
         self._leave(group, row)
         self.group_of[row] = None
+        if self._sized:
+            self._rated = False
         if group.size == 0:
             del self._groups[group.raws]
-            self._additions = None
-        elif self._sized:
-            self._additions = None
+            self._raws, self._rated = None, False
+            if self._table is not None:
+                self._table.drop(group)
+
+    def _new(self, raws: Raws) -> Group:
+        """A group that a row is put into now."""
+        group = self._groups[raws] = Group(raws)
+        self._raws, self._rated = None, False
+        if self._table is not None:
+            self._table.add(group)
+        return group
 
     def _enter(self, group: Group, row: int, base: int) -> None:
         bucket = group.buckets.get(base)
@@ -125,6 +155,8 @@ class Buckets:
         self.base_of[row] = base
         bucket.append(row)
         group.size += 1
+        if self._table is not None:
+            self._table.note(group)
 
     def _leave(self, group: Group, row: int) -> None:
         base = self.base_of[row]
@@ -137,35 +169,59 @@ class Buckets:
         elif not bucket:
             group.bits ^= 1 << base
         group.size -= 1
+        if self._table is not None:
+            self._table.note(group)
+
+    def _rate(self) -> None:
+        """Works out what is added to groups. Known until the set of groups changes, at least."""
+        groups = self._groups
+        if self._table is not None and len(groups) < FEW_AGAIN:
+            self._table = None
+        elif self._table is None and len(groups) > MANY and self._columns is not None:
+            self._table = GroupTable(self._columns(), groups.values())
+        if self._table is not None:
+            self._table.rate()
+        else:
+            if self._raws is None:
+                self._raws = tuple(groups)
+            added = self._addition(self._raws, [group.size for group in groups.values()])
+            rated: Iterable[tuple[Group, Any]] = zip(groups.values(), added, strict=True)
+            self._additions = [each for each in rated if each[1] is not None] if None in added else [*rated]
+        self._rated = True
 
     def additions(self) -> list[tuple[Group, int]]:
-        """Each group that is feasible with its addition; known until the set of groups changes."""
-        if self._additions is None:
-            groups = [group for group in self._groups.values() if group.size]
-            additions = self._addition([g.raws for g in groups], [g.size for g in groups])
-            rated = zip(groups, additions, strict=True)
-            self._additions = [(group, addition) for group, addition in rated if addition is not None]
-        return self._additions
+        """Each group that is feasible with its addition."""
+        if not self._rated:
+            self._rate()
+        return self._additions if self._table is None else self._table.rated()
 
-    def best(self) -> tuple[int, list[list[int]]]:
-        """The highest total, and the buckets whose rows have it."""
-        best, tied = -1, []
-        for group, addition in self._additions if self._additions is not None else self.additions():
+    def best(self) -> tuple[int, Sequence[Sequence[int]]]:
+        """The highest total, and the rows that have it in any number of parts."""
+        if not self._rated:
+            self._rate()
+        if self._table is not None:
+            return self._table.best()
+        if len(self._additions) == 1:
+            ((group, addition),) = self._additions
             base = group.bits.bit_length() - 1
-            total = base + addition
-            if total > best:
-                best, tied = total, [group.buckets[base]]
-            elif total == best:
-                tied.append(group.buckets[base])
-        return best, tied
+            return base + addition, [group.buckets[base]]
+        tied: list[list[int]] = []
+        best = 0  # one more than the total, as bits are one more than bases
+        for group, addition in self._additions:
+            total = group.bits.bit_length() + addition
+            if total >= best:
+                if total > best:
+                    best, tied = total, []
+                tied.append(group.best())
+        return best - 1, tied
 
     def feasible(self) -> int:
         """How many rows take the pod."""
-        return sum(group.size for group, _ in self.additions())
+        return sum([group.size for group, _ in self.additions()])
 
     def outdated(self) -> None:
         """What is added to groups is to be worked out anew."""
-        self._additions = None
+        self._rated = False
 
     def among(self, rows: Iterable[int]) -> list[tuple[int, Raws, int]]:
         """The feasible ones of some rows, with their groups and bases."""
@@ -173,6 +229,10 @@ class Buckets:
         known = len(group_of)  # a row that was never feasible may lie beyond
         found = [(row, group) for row in rows if row < known and (group := group_of[row]) is not None]
         return [(row, group.raws, base_of[row]) for row, group in found]
+
+    def only(self, rows: Iterable[int]) -> bool:
+        """Whether no row but some of these is feasible."""
+        return len(self.among(rows)) == sum([group.size for group in self._groups.values()])
 
     @contextmanager
     def without(self, rows: Iterable[int]) -> Iterator[None]:
@@ -198,6 +258,7 @@ class Buckets:
         seen = 0
         for raws, group in self._groups.items():
             assert group.raws == raws
+            assert group.size
             assert group.size == sum(map(len, group.buckets.values()))
             for base, rows in group.buckets.items():
                 assert bool(group.bits >> base & 1) == bool(rows)
@@ -205,4 +266,7 @@ class Buckets:
                     assert self.group_of[row] is group
                     assert (self.base_of[row], self._slot_of[row]) == (base, slot)
             seen += group.size
+        assert self._raws is None or self._raws == tuple(self._groups)
+        if self._table is not None:
+            self._table.check(self._groups.values())
         assert seen == sum(group is not None for group in self.group_of)

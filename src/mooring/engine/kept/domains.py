@@ -32,16 +32,14 @@ class Domains:
         self._cluster = cluster
         self._view = view
         self._states: list[DomainState] = []
-        self._last: dict[str, tuple[list[int], dict[int, int]]] = {}  # values and normalised ones, by scorer
         self._told: list[tuple[str, DomainState, list[Key]]] = []  # those that are told of rows
         self._following: list[tuple[str, FollowingState]] = []  # those that find out themselves
         self._key_of: list[Callable[[int], Key]] = []
-        self._judging: list[
-            tuple[int, str, DomainState]
-        ] = []  # those that may reject, and where their keys are
-        self._scoring: list[
-            tuple[int, DomainState, Scorer, int]
-        ] = []  # those that may score, with their weight
+        self.placed: list[tuple[int, DomainState]] = []  # all, and where their keys are
+        # Those that may reject, and where their keys are.
+        self.judging: list[tuple[int, str, DomainState]] = []
+        # Those that may score, where their keys are, and their weight.
+        self.scoring: list[tuple[int, DomainState, Scorer, int]] = []
 
     def __bool__(self) -> bool:
         return bool(self._plugins)
@@ -64,8 +62,9 @@ class Domains:
                 self._told.append((plugin.name, state, keys))
                 self._key_of.append(keys.__getitem__)
         placed = [(offset, p.name, s) for offset, (p, s) in enumerate(self._pairs(), self._first)]
-        self._judging = [each for each in placed if each[1] in self._filtering]
-        self._scoring = [(at, state, *self._scorers[n]) for at, n, state in placed if n in self._scorers]
+        self.placed = [(place, state) for place, _, state in placed]
+        self.judging = [each for each in placed if each[1] in self._filtering]
+        self.scoring = [(at, state, *self._scorers[n]) for at, n, state in placed if n in self._scorers]
         for name, following in self._following:
             answers.call(name, "domain", following.sync)
         for name, told, keys in self._told:
@@ -127,47 +126,32 @@ class Domains:
         codes = [numbers.setdefault(key, len(numbers)) for key in keys]
         return np.array(codes, np.int32), list(numbers)
 
-    def rate(self, raws: Sequence[Raws], sizes: Sequence[int]) -> list[int | None]:
-        """What the plugins add to each group of rows; None where one of them rejects it."""
-        passing: Sequence[int] = range(len(raws))
-        for offset, name, state in self._judging:
-            if state.filters:
-                passing = self._passing(name, state, offset, raws, passing)
-        rated: list[int | None] = [None] * len(raws)
-        for index in passing:
-            rated[index] = 0
-        for offset, state, scorer, weight in self._scoring:
-            if not state.scores:
+    def check(self) -> None:
+        for _, state in self.placed:
+            state.check()
+
+    def passing(self, columns: Sequence[Sequence[Key]]) -> tuple[int, ...] | None:
+        """Which groups of rows no plugin rejects, by their keys; None: all of them pass."""
+        numbers: tuple[int, ...] | None = None
+        for place, name, state in self.judging:
+            if not state.filters:
                 continue
-            keys = [raws[index][offset] for index in passing]
-            scores = self._scores(state, keys, [sizes[index] for index in passing], scorer, weight)
-            for index, key in zip(passing, keys, strict=True):
-                rated[index] += scores[key]  # type: ignore[operator]
-        return rated
+            passes = answers.call(name, "filter", state.passes, columns[place])
+            if not all(passes):
+                asked = range(len(passes)) if numbers is None else numbers
+                numbers = tuple([number for number in asked if passes[number]])
+        return numbers
 
-    def _normalized(self, scorer: Scorer, values: list[int]) -> dict[int, int]:
-        """Depends on nothing but the values; often they are those of the last time."""
-        known = self._last.get(scorer.name)
-        if known is None or known[0] != values:
-            known = (values, dict(zip(values, scorer.normalized(values), strict=True)))
-            self._last[scorer.name] = known
-        return known[1]
-
-    def _passing(
-        self, name: str, state: DomainState, offset: int, raws: Sequence[Raws], among: Sequence[int]
-    ) -> list[int]:
-        passes = answers.call(name, "filter", state.passes, [raws[index][offset] for index in among])
-        return [index for index, passed in zip(among, passes, strict=True) if passed]
-
-    def _scores(
-        self, state: DomainState, keys: list[Key], sizes: list[int], scorer: Scorer, weight: int
-    ) -> dict[Key, int]:
-        """Weighted, normalised scores by key."""
-        counts: dict[Key, int] = {}
-        for key, size in zip(keys, sizes, strict=True):
-            counts[key] = counts.get(key, 0) + size
-        if not counts:
-            return {}
-        raw = answers.call(scorer.name, "score", state.raw_scores, list(counts), list(counts.values()))
-        normalized = self._normalized(scorer, sorted(set(raw)))
-        return {key: weight * normalized[value] for key, value in zip(counts, raw, strict=True)}
+    def raw_scores(
+        self, name: str, state: DomainState, keys: Sequence[Key], number_of: Sequence[int] | None,
+        sizes: Sequence[int],
+    ) -> Sequence[int]:  # fmt: skip
+        """The raw score of each group. `keys` are distinct; `number_of` says which of them each group has,
+        None that each has its own."""
+        if number_of is None:
+            return answers.call(name, "score", state.raw_scores, keys, sizes)  # type: ignore[no-any-return]
+        counts = [0] * len(keys)
+        for number, size in zip(number_of, sizes, strict=True):
+            counts[number] += size
+        raw = answers.call(name, "score", state.raw_scores, keys, counts)
+        return [raw[number] for number in number_of]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.view import ClusterView
+from mooring.engine.kept.additions import Additions
 from mooring.engine.kept.buckets import Bases, Buckets, Raws
 from mooring.engine.kept.coding import distinct
 from mooring.engine.kept.domains import Domains
@@ -30,7 +31,7 @@ from mooring.framework import answers
 from mooring.framework.cycle import Cycle
 from mooring.framework.plugin import Plugin
 
-FLAT_BYTES = 8  # a row in arrays: a base, and the number of a group
+FLAT_BYTES = 6  # a row in arrays: a base, and the number of a group
 BUCKET_BYTES = 160  # a row in buckets: three lists, a bucket, and the numbers in them
 
 
@@ -45,14 +46,17 @@ class KeptEvaluation:
         static_forms: Forms,
         forms: Forms,
         domain_forms: Forms,
+        kind: np.dtype[Any],
     ) -> None:
         self._cluster = cluster
         self._static = static
         self.row_forms = forms
-        self._rows = RowForms(cluster, view, static, forms)
+        self.kind = kind  # of bases
+        self._rows = RowForms(cluster, view, static, forms, kind)
         # Raws of a row: the static scores first, then those of row scope, then keys of domains.
-        self._normalized = (*static_forms.raw, *forms.raw)
-        self.domains = Domains(domain_forms, len(self._normalized), cluster, view)
+        normalized = (*static_forms.raw, *forms.raw)
+        self.domains = Domains(domain_forms, len(normalized), cluster, view)
+        self._addition = Additions(normalized, self.domains)
         self._by_domain = bool(self.domains)  # whether there are any
         self.skips: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
         self._position = -1  # of the journal, up to which all is taken in
@@ -61,9 +65,6 @@ class KeptEvaluation:
         self._changing = [p for p in forms.plugins().values() if type(p).version is not Plugin.version]
         self._versions: tuple[Hashable, ...] = ()
         self._domains_version: Hashable = None
-        self._last: dict[
-            int, tuple[list[Any], dict[Any, int]]
-        ] = {}  # raw scores and weighted normalised ones
         self.index: Buckets | Flat = Buckets(0, self._addition)
         self._matrix: Matrix | None = None  # to hold the arrays in, if they are held as such
         self.sorted = False  # whether to hold it in buckets
@@ -96,7 +97,7 @@ class KeptEvaluation:
             if self._changing:
                 self._follow_versions()
             if self.slot is not None and self._matrix is not None:
-                self._matrix.catch_up()
+                self._matrix.catch_up(self.slot)
             if (
                 self._position < 0
                 or self._generation != self._static.generation
@@ -104,9 +105,9 @@ class KeptEvaluation:
             ):
                 self._build(cycle, pod)
             if self.sorted and isinstance(self.index, Flat):
-                self._sort()
+                self._sort(self.index)
         except PluginFailed:
-            self._position = -1
+            self.start_over()
             raise
         self._position, self._node_position = nodes.journal.position, nodes.node_journal.position
         version = self.domains.version if self._by_domain else 0
@@ -126,9 +127,10 @@ class KeptEvaluation:
     def _build(self, cycle: Cycle, pod: Any) -> None:
         nodes, static = self._cluster.nodes, self._static
         high = nodes.high
-        bases, raws = self._rows.all(cycle, pod)
         if self._by_domain:
             self.domains.start(cycle, pod)
+        bases = self._room(pod)
+        raws = self._rows.all(cycle, pod, bases)
         numbered = self.domains.numbered() if self._by_domain else []
         codes, groups, lent = static.codes, static.groups, True
         if raws or numbered:
@@ -143,36 +145,49 @@ class KeptEvaluation:
             ] or [()]
             codes, lent = np.zeros(nodes.capacity, np.int32), False
             codes[:high] = found
-        if self.slot is None and self._matrix is not None and not self.sorted and self.domains.follows:
-            self.slot = self._matrix.join(self, pod)
-        if self.slot is not None and self._matrix is not None:
-            place = self._matrix.base_of(self.slot)
-            place[:] = bases
-            bases, self._in_step = place, True
-        self.index = Flat(bases, codes, groups or [()], self._addition, lent=lent)
+        self.index = Flat(
+            bases,
+            codes,
+            groups or [()],
+            self._addition,
+            self._addition.columns,
+            lent=lent,
+            sized=self._by_domain,
+        )
         self._generation = static.generation
 
-    def _sort(self) -> None:
+    def _room(self, pod: Any) -> Bases:
+        """Where the bases are to lie: in the matrix, if there is one that has a place."""
+        matrix = self._matrix
+        if matrix is not None and self.slot is None and not self.sorted and self.domains.follows:
+            self.slot = matrix.join(self, pod)
+        self._in_step = self.slot is not None
+        if matrix is None or self.slot is None:
+            return np.empty(self._cluster.nodes.capacity, self.kind)
+        return matrix.base_of(self.slot)
+
+    def _sort(self, flat: Flat) -> None:
         """From arrays to buckets."""
-        assert isinstance(self.index, Flat)
-        flat, sized = self.index, self._by_domain
-        self.index = Buckets.of(flat.base, flat.codes, flat.groups, self._addition, sized=sized)
+        columns, sized = self._addition.columns, self._by_domain
+        self.index = Buckets.of(flat.base, flat.codes, flat.groups, self._addition, columns, sized=sized)
         self.leave()
 
     def leave(self) -> None:
-        """Gives the place in a matrix up: the arrays in it are not used any more."""
+        """Gives the place in a matrix up, if it has one: the arrays in it are not used any more."""
         if self.slot is not None and self._matrix is not None:
             self._matrix.leave(self.slot)
         self.slot, self._in_step = None, False
 
     def hold(self, in_buckets: bool, matrix: Matrix | None) -> None:
         """How to hold it from the next time on."""
-        if matrix is not self._matrix:
-            self.leave()
-            self._matrix, self._position = matrix, -1
-        if self.sorted and not in_buckets:
-            self._position = -1
-        self.sorted = in_buckets
+        if (matrix is not self._matrix and self.slot is not None) or (self.sorted and not in_buckets):
+            self.start_over()
+        self._matrix, self.sorted = matrix, in_buckets
+
+    def start_over(self) -> None:
+        """What is known is of no use any more."""
+        self.leave()
+        self.index, self._position = Buckets(0, self._addition), -1
 
     # what a matrix tells
 
@@ -180,10 +195,6 @@ class KeptEvaluation:
         """The matrix has kept it up to date until then, and does not from then on."""
         if self._in_step:
             self._position, self._in_step = max(self._position, position), False
-
-    def start_over(self) -> None:
-        """Its place is gone."""
-        self._position = -1
 
     def moved(self, base: Bases) -> None:
         """Its place is here now."""
@@ -200,20 +211,18 @@ class KeptEvaluation:
     def _repair(self, cycle: Cycle, pod: Any) -> bool:
         """Takes in what changed; False when starting over is quicker."""
         nodes = self._cluster.nodes
-        rows: Collection[int] = ()
         node_rows: Collection[int] = ()
         if self._node_position != nodes.node_journal.position:
             changed = nodes.node_journal.since(self._node_position)
             if changed is None:
                 return False
             node_rows = set(changed)
+        rows: Collection[int] = node_rows
         if not self._in_step:
             since = nodes.journal.since(self._position)
             if since is None:
                 return False
             rows = set(since) if len(since) > 1 else since
-        elif node_rows:
-            rows = node_rows
         if len(rows) > FEW_ROWS and len(rows) >= nodes.high // 2:
             return False
         moved: Collection[int] = self.domains.sync(rows) if self._by_domain else ()
@@ -271,28 +280,10 @@ class KeptEvaluation:
         totals = ((row, base, rated[raws]) for row, raws, base in feasible)
         return [(row, base + addition) for row, base, addition in totals if addition is not None]
 
-    def _addition(self, raws: list[Raws], sizes: list[int]) -> list[int | None]:
-        """G of each group: what domains say of it, and its raw scores normalised over all groups."""
-        totals: list[int | None] = [0] * len(raws)
-        feasible: Collection[int] = range(len(raws))
-        if self._by_domain:
-            totals = self.domains.rate(raws, sizes)
-            feasible = [index for index, total in enumerate(totals) if total is not None]
-        for number, (scorer, weight) in enumerate(self._normalized):
-            values = sorted({raws[index][number] for index in feasible})  # type: ignore[type-var]
-            if not values:
-                break
-            known = self._last.get(number)
-            if known is None or known[0] != values:  # normalising depends on nothing else
-                given = zip(values, scorer.normalized(values), strict=True)  # type: ignore[arg-type]
-                known = self._last[number] = (values, {value: weight * score for value, score in given})
-            for index in feasible:
-                totals[index] += known[1][raws[index][number]]  # type: ignore[operator]
-        return totals
-
     def check(self) -> None:
         """Asserts that nothing it holds contradicts anything else."""
         self.index.check()
+        self.domains.check()
         if self.slot is not None and self._matrix is not None:
             assert isinstance(self.index, Flat)
             assert np.shares_memory(self.index.base, self._matrix.base_of(self.slot))

@@ -9,29 +9,52 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import numpy as np
 
 from mooring.cluster.columns import Rows
-from mooring.engine.kept.buckets import Addition, Bases, Raws
+from mooring.engine.kept.bases import no_group, nowhere
+from mooring.engine.kept.buckets import MANY, Addition, Bases, MakeColumns, Raws
 from mooring.engine.kept.coding import Codes
-from mooring.engine.kept.static import NOWHERE
+from mooring.engine.kept.group_columns import NO_GROUP, GroupColumns
 
-NO_GROUP = -(1 << 29)  # the addition of a group that is not feasible; NOWHERE and this fit an int32
+
+class Rated(NamedTuple):
+    """What is added to groups."""
+
+    rows: int  # feasible ones, in groups that no domain rejects
+    alone: int | None  # what is added to the group that has them, if no other has any
+    table: Bases  # the additions of all groups; `no_group` where there is none
 
 
 class Flat:
-    """Every row has a base, NOWHERE when it is not feasible, and the code of its group, also then."""
+    """Every row has a base, `nowhere` when it is not feasible, and the code of its group, also then."""
 
     def __init__(
-        self, base: Bases, codes: Codes, groups: Sequence[Raws], addition: Addition, *, lent: bool = False
+        self,
+        base: Bases,
+        codes: Codes,
+        groups: Sequence[Raws],
+        addition: Addition,
+        columns: MakeColumns | None = None,
+        *,
+        lent: bool = False,
+        sized: bool = False,
     ) -> None:
         self._lent = lent  # the codes are somebody else's, who does not change them either
+        self._sized = sized  # additions depend on how many rows the groups have
         self._addition = addition
+        self._make_columns = columns
+        self._columns: GroupColumns | None = None  # of many groups, by code
+        self._in_columns = 0  # so many of them
         self.groups = list(groups)
         self._number: dict[Raws, int] = {}
         self._sizes: list[int] | None = None
-        self._table: tuple[list[tuple[int, int]], int, Codes] | None = None
+        self._there: tuple[list[int], list[Raws]] | None = None  # the groups that have rows
+        self._table: Rated | None = None
+        self._alone: int | None = None  # what is added to the only group, when nothing but its raws matters
+        self._nowhere = nowhere(base.dtype)
         self._put_codes(codes)
         self.put_at(base)
 
@@ -62,7 +85,7 @@ class Flat:
 
     def remove(self, row: int) -> None:
         """A row is not feasible."""
-        self._move(row, self.code_at[row], NOWHERE)
+        self._move(row, self.code_at[row], self._nowhere)
 
     def _move(self, row: int, code: int, base: int) -> None:
         was, before = self.code_at[row], self.base_at[row]
@@ -113,34 +136,61 @@ class Flat:
             self._sizes = np.bincount(feasible, minlength=len(self.groups)).tolist()
         return self._sizes
 
-    def _rated(self) -> tuple[list[tuple[int, int]], int, Codes]:
-        """Feasible groups with their additions; how many rows they have; the additions by code."""
+    def _not_empty(self) -> tuple[list[int], list[Raws]]:
+        """Codes and raws of the groups that have feasible rows: the same lists until there are others."""
+        codes = [code for code, size in enumerate(self.sizes()) if size]
+        if self._there is None or self._there[0] != codes:
+            self._there = codes, [self.groups[code] for code in codes]
+        return self._there
+
+    def _rated(self) -> Rated:
         if self._table is None:
-            sizes, groups = self.sizes(), self.groups
-            there = [code for code, size in enumerate(sizes) if size]
-            given = self._addition([groups[code] for code in there], [sizes[code] for code in there])
-            rated = [(code, addition) for code, addition in zip(there, given, strict=True)
-                     if addition is not None]  # fmt: skip
-            table = np.full(len(groups), NO_GROUP, np.int32)
-            for code, addition in rated:
-                table[code] = addition
-            self._table = rated, sum(sizes[code] for code, _ in rated), table
+            many = len(self.groups) > MANY and self._make_columns is not None
+            self._table = self._rated_together() if many else self._rated_one_by_one()
         return self._table
+
+    def _rated_one_by_one(self) -> Rated:
+        codes, raws = self._not_empty()
+        sizes = self.sizes()
+        added = self._addition(raws, [sizes[code] for code in codes])
+        rows, alone = 0, added[0] if len(codes) == 1 else None
+        table = np.full(len(self.groups), no_group(self.base.dtype), self.base.dtype)
+        for code, addition in zip(codes, added, strict=True):
+            if addition is not None:
+                table[code] = addition
+                rows += sizes[code]
+        return Rated(rows, alone, table)
+
+    def _rated_together(self) -> Rated:
+        if self._columns is None:
+            assert self._make_columns is not None
+            self._columns = self._make_columns()
+        for code in range(self._in_columns, len(self.groups)):
+            self._columns.put(code, self.groups[code])
+        self._in_columns = len(self.groups)
+        sizes = np.array(self.sizes(), np.int64)
+        additions = self._columns.additions(sizes)
+        feasible = additions != NO_GROUP
+        additions[~feasible] = no_group(self.base.dtype)
+        return Rated(int(sizes[feasible].sum()), None, additions.astype(self.base.dtype))
 
     def feasible(self) -> int:
         """How many rows take the pod."""
-        return self._rated()[1]
+        return self._rated().rows
 
     def best(self) -> tuple[int, Sequence[Sequence[int]]]:
         """The highest total, and the rows that have it."""
-        rated, _, table = self._rated()
-        if not rated:
-            return -1, []
         totals, added = self.base, 0
-        if len(rated) == 1 and sum(map(bool, self.sizes())) == 1:
-            added = rated[0][1]
+        if len(self.groups) == 1 and not self._sized:
+            if self._alone is None:
+                self._alone = self._addition(self.groups[:], [1])[0] or 0
+            added = self._alone
+        elif not (rated := self._rated()).rows:
+            return -1, []
+        elif rated.alone is not None:
+            added = rated.alone
         else:
-            totals = table[self.codes]
+            totals = rated.table.take(self.codes, mode="clip")  # quicker than an index
             totals += self.base
         best = totals[totals.argmax()]
         if best < 0:
@@ -149,7 +199,7 @@ class Flat:
 
     def totals(self) -> Iterator[tuple[int, int]]:
         """Every feasible row with its total."""
-        totals = self._rated()[2][self.codes] + self.base
+        totals = self._rated().table.take(self.codes, mode="clip") + self.base
         rows = (totals >= 0).nonzero()[0]
         return zip(rows.tolist(), totals[rows].tolist(), strict=True)
 
@@ -157,6 +207,10 @@ class Flat:
         """The feasible ones of some rows, with their groups and bases."""
         known = [row for row in rows if row < len(self.base) and self.base_at[row] >= 0]
         return [(row, self.groups[self.code_at[row]], self.base_at[row]) for row in known]
+
+    def only(self, rows: Iterable[int]) -> bool:
+        """Whether no row but some of these is feasible."""
+        return len(self.among(rows)) == sum(self.sizes())
 
     @contextmanager
     def without(self, rows: Iterable[int]) -> Iterator[None]:
@@ -172,11 +226,12 @@ class Flat:
 
     def check(self) -> None:
         """Asserts that sizes, codes and what was worked out from them agree."""
-        assert ((self.base >= 0) | (self.base == NOWHERE)).all()
+        assert ((self.base >= 0) | (self.base == self._nowhere)).all()
         assert (self.codes >= 0).all()
         assert (self.codes < len(self.groups)).all()
         known, self._sizes = self._sizes, None
         counted = self.sizes()
         assert known is None or known == counted, (known, counted)
         assert len(set(self.groups)) == len(self.groups)
+        assert self._there is None or self._there[1] == [self.groups[code] for code in self._there[0]]
         assert not self._number or self._number == {raws: n for n, raws in enumerate(self.groups)}

@@ -14,9 +14,10 @@ import numpy as np
 
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.view import ClusterView
+from mooring.engine.kept.bases import nowhere
 from mooring.engine.kept.buckets import Bases
 from mooring.engine.kept.forms import Forms
-from mooring.engine.kept.static import NOWHERE, StaticPart
+from mooring.engine.kept.static import StaticPart
 from mooring.errors import PluginFailed
 from mooring.framework.forms import OverPods
 
@@ -24,21 +25,36 @@ if TYPE_CHECKING:
     from mooring.engine.kept.evaluation import KeptEvaluation
 
 FIRST_SLOTS = 1024  # memory that nobody has written to is not taken
-PADDING = 16  # a line of the cache
+PADDING = 32  # a line of the cache
 FEWEST = 6  # members: fewer look at changed rows themselves
-MOST_ROWS = 16  # changed since the last time: when more are, each member looks itself
+SPARE_PARTS = 16  # static parts nobody has any more
+PAYS_FOR = 4096  # rows pushed for a member: as long as it takes to make it anew
+AT_ONCE = 32  # rows are pushed while classes join and none is asked
+MOST_ROWS = 64  # changed since the last time: when more are, each member looks itself
 
 
 class Matrix:
     """Members all have the same plugins of row scope."""
 
-    def __init__(self, cluster: Cluster, view: ClusterView, forms: Forms, fewest: int = FEWEST) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        view: ClusterView,
+        forms: Forms,
+        kind: np.dtype[Any],
+        fewest: int = FEWEST,
+    ) -> None:
         self._cluster = cluster
         self._view = view
         self._over_pods = OverPods(forms.filters, forms.plain)
+        self._kind = kind  # of bases
+        self._nowhere = nowhere(kind)
         self._fewest = fewest
         self._members: list[KeptEvaluation | None] = []
         self._free: list[int] = []
+        self._pushed = 0  # rows, so far
+        self._used: list[int] = []  # how many rows had been pushed when each member was last asked
+        self._swept = 0  # and when all were looked at for members that are not asked any more
         self._parts: list[StaticPart] = []
         self._number: dict[StaticPart, int] = {}
         self._part_of = np.zeros(FIRST_SLOTS, np.intp)
@@ -56,25 +72,29 @@ class Matrix:
     def _room_for(self, slots: int) -> Bases:
         # Capacities are powers of two: without the padding all bases of a node would compete for the same
         # few lines of the processor's cache.
-        return np.empty((slots, self._capacity + PADDING), np.int32)  # who joins fills it
+        return np.empty((slots, self._capacity + PADDING), self._kind)  # who joins fills it
 
     def join(self, member: KeptEvaluation, pod: Any) -> int | None:
         """A place for the bases of a class; None when there is none."""
         if self.broken:
             return None
-        self.catch_up()
+        nodes = self._cluster.nodes
+        # Who joins knows the nodes as they are. One after the other, rows are pushed in half the time.
+        if nodes.capacity != self._capacity or nodes.journal.position - self._position >= AT_ONCE:
+            self.catch_up()
         slot = self._free.pop() if self._free else len(self._members)
         if slot == len(self._members):
             if slot == len(self._base):
                 self._widen(2 * slot)
             self._members.append(None)
+            self._used.append(0)
         try:
             self._over_pods.put(slot, pod)
         except PluginFailed:
             self._free.append(slot)
             return None
-        self._members[slot] = member
-        if len(self._parts) > 2 * len(self) + MOST_ROWS:
+        self._members[slot], self._used[slot] = member, self._pushed
+        if len(self._parts) > 2 * len(self) + SPARE_PARTS:
             self._forget_parts()
         self._part_of[slot] = self._numbered(member.static)
         return slot
@@ -90,8 +110,8 @@ class Matrix:
         self._members[slot] = None
         self._free.append(slot)
 
-    def catch_up(self) -> None:
-        """Takes in the rows that changed since the last time, for all members."""
+    def catch_up(self, slot: int | None = None) -> None:
+        """Takes in the rows that changed since the last time, for all members. One of them is being asked."""
         nodes = self._cluster.nodes
         if nodes.capacity != self._capacity:
             self._start_over()
@@ -99,6 +119,8 @@ class Matrix:
         position = nodes.journal.position
         if position == self._position:
             return
+        if slot is not None:
+            self._used[slot] = self._pushed
         rows = nodes.journal.since(self._position)
         distinct = set(rows) if rows is not None else ()
         if rows is None or len(distinct) > MOST_ROWS or len(self) < self._fewest or self.broken:
@@ -112,6 +134,16 @@ class Matrix:
                 self._let_go()
                 raise
         self._position = position
+        self._pushed += len(distinct)
+        if self._pushed - self._swept > PAYS_FOR // 2:
+            self._drop_idle()
+
+    def _drop_idle(self) -> None:
+        """Members that have cost more since they were last asked than it costs to make them anew."""
+        self._swept = self._pushed
+        for member, used in zip(self._members, self._used, strict=True):
+            if member is not None and self._pushed - used > PAYS_FOR:
+                member.start_over()
 
     def _let_go(self) -> None:
         for member in self._members:
@@ -119,39 +151,35 @@ class Matrix:
                 member.fall_behind(self._position)
 
     def _start_over(self) -> None:
-        """The table of nodes has more room now."""
+        """The table of nodes has more room now: all places are given up."""
         nodes = self._cluster.nodes
+        for member in self._members:
+            if member is not None:
+                member.start_over()
         self._capacity, self._position = nodes.capacity, nodes.journal.position
         self._base = self._room_for(len(self._base))
-        for slot, member in enumerate(self._members):
-            if member is not None:
-                member.moved(self.base_of(slot))
-                member.start_over()
 
     def _push(self, row: int) -> None:
         """Evaluates one row for every member."""
         slots = len(self._members)
-        floors = [part.base_at[row] if row < len(part.base) else NOWHERE for part in self._parts]
+        floors = [part.base_at[row] if row < len(part.base) else self._nowhere for part in self._parts]
         if max(floors) < 0:
-            new: Any = np.full(slots, NOWHERE, np.int64)
+            new: Any = np.full(slots, self._nowhere, np.int64)
         else:
             node = self._view.view(row)
             ok, scores = self._over_pods.ask(node, slots)
-            if len(floors) == 1:
-                scores += floors[0]
-            else:
-                floor = np.array(floors, np.int64)[self._part_of[:slots]]
-                scores += floor
-                ok &= floor >= 0
-            # NOWHERE instead of the score where the node does not pass; quicker than `np.where`.
-            scores -= NOWHERE
-            scores *= ok
-            scores += NOWHERE
-            new = scores
+            floor: Any = floors[0]
+            if len(floors) > 1:
+                floor = np.array(floors, np.int64).take(self._part_of[:slots])
+                ok = ok & (floor >= 0)
+            # Not the score but `nowhere` where the node does not pass; quicker than `np.where`.
+            new = scores + (floor - self._nowhere)
+            new *= ok
+            new += self._nowhere
         column = self._base[:slots, row]
-        flipped = ((column.copy() < 0) != (new < 0)).nonzero()[0]
+        flipped = ((column < 0) != (new < 0)).nonzero()[0]
         column[:] = new
-        for slot in flipped.tolist():
+        for slot in flipped.tolist() if len(flipped) else ():
             if (member := self._members[slot]) is not None:
                 member.flipped(row)
 
@@ -176,6 +204,7 @@ class Matrix:
         """Asserts that places, members and their static parts agree."""
         assert self._base.shape == (len(self._part_of), self._capacity + PADDING)
         assert len(self._free) == len(set(self._free)) == self._members.count(None)
+        assert len(self._used) == len(self._members)
         for slot, member in enumerate(self._members):
             if member is not None:
                 assert member.slot == slot

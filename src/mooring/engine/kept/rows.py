@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import NodeColumns, Rows
 from mooring.cluster.nodes import Ints
 from mooring.cluster.view import ClusterView, NodeView
+from mooring.engine.kept.bases import nowhere
 from mooring.engine.kept.buckets import Bases
 from mooring.engine.kept.forms import Forms
-from mooring.engine.kept.static import NOWHERE, StaticPart
+from mooring.engine.kept.static import StaticPart
 from mooring.framework import answers
 from mooring.framework.answers import FILTER_CODES
 from mooring.framework.cycle import Cycle
@@ -25,19 +27,33 @@ Ask = Callable[[Cycle, Any, NodeView], Any]
 
 
 class RowForms:
-    """Bases of rows, static scores included; NOWHERE where a row is not feasible."""
+    """Bases of rows, static scores included; `nowhere` where a row is not feasible."""
 
-    def __init__(self, cluster: Cluster, view: ClusterView, static: StaticPart, forms: Forms) -> None:
+    def __init__(
+        self, cluster: Cluster, view: ClusterView, static: StaticPart, forms: Forms, kind: np.dtype[Any]
+    ) -> None:
         self._cluster = cluster
         self._view = view
         self._static = static
         self._forms = forms
         self.raw = forms.raw
+        self._kind = kind  # of bases
+        self._nowhere = nowhere(kind)
         self._shape: PodShape | None = None
-        # How each is asked about one node, and who it is: put together once, as it is done for every pod.
-        self._one_filters = [(form.name, self._one(form)) for form in forms.filters]
-        self._one_scorers = [(s.name, self._one(s), weight) for s, weight in forms.plain]
-        self._one_raws = [(s.name, self._one(s)) for s, _ in forms.raw]
+
+    @cached_property
+    def _one_filters(self) -> list[tuple[str, Ask]]:
+        """How each is asked about one node, and who it is. Put together once, as it is done for every pod;
+        not before it is, since a class may have one pod only."""
+        return [(form.name, self._one(form)) for form in self._forms.filters]
+
+    @cached_property
+    def _one_scorers(self) -> list[tuple[str, Ask, int]]:
+        return [(scorer.name, self._one(scorer), weight) for scorer, weight in self._forms.plain]
+
+    @cached_property
+    def _one_raws(self) -> list[tuple[str, Ask]]:
+        return [(scorer.name, self._one(scorer)) for scorer, _ in self._forms.raw]
 
     @property
     def over_pods(self) -> bool:
@@ -45,39 +61,47 @@ class RowForms:
         forms: list[Filter | Scorer] = [*self._forms.filters, *(scorer for scorer, _ in self._forms.plain)]
         return not self.raw and all(form.over_pods and not form.hides_identity for form in forms)
 
-    def all(self, cycle: Cycle, pod: Any) -> tuple[Bases, list[Ints]]:
-        """Bases of all rows the table has room for, and raw scores of those in use."""
-        nodes = self._cluster.nodes
+    def all(self, cycle: Cycle, pod: Any, bases: Bases) -> list[Ints]:
+        """Writes the bases of all rows the table has room for; returns raw scores of those in use."""
+        nodes, high = self._cluster.nodes, self._cluster.nodes.high
         columns = NodeColumns(nodes, self._view.view)
-        bases: Bases = np.full(nodes.capacity, NOWHERE, np.int32)
-        bases[: nodes.high], raws = self._by_columns(cycle, pod, columns, self._static.base[: nodes.high])
-        return bases, raws
+        bases[high:] = self._nowhere
+        return self._by_columns(cycle, pod, columns, self._static.base[:high], bases[:high])
 
     def some(self, cycle: Cycle, pod: Any, rows: Rows) -> tuple[Bases, list[Ints]]:
-        """The same for some rows."""
+        """Bases and raw scores of some rows."""
         columns = NodeColumns(self._cluster.nodes, self._view.view, rows)
-        return self._by_columns(cycle, pod, columns, self._static.base[rows])
+        bases: Bases = np.empty(len(rows), self._kind)
+        return bases, self._by_columns(cycle, pod, columns, self._static.base[rows], bases)
 
     def _by_columns(
-        self, cycle: Cycle, pod: Any, columns: NodeColumns, static: Bases
-    ) -> tuple[Bases, list[Ints]]:
+        self, cycle: Cycle, pod: Any, columns: NodeColumns, static: Bases, bases: Bases
+    ) -> list[Ints]:
         nodes, forms = self._cluster.nodes, self._forms
         ok = static >= 0
         for form in forms.filters:
             ok = form.many(cycle, self._shown(form, pod), columns, ok, nodes)
-        scores = static.astype(np.int64)
+        if not ok.any():  # a pod that fits nowhere: nobody is asked for scores
+            bases[:] = self._nowhere
+            return [np.zeros(len(ok), np.int64) for _ in forms.raw]
+        scores: Ints | int = 0
         for scorer, weight in forms.plain:
             score = scorer.many(cycle, self._shown(scorer, pod), columns, ok, nodes)
-            scores += score if weight == 1 else weight * score
+            scores = scores + (score if weight == 1 else weight * score)
+        bases[:] = scores
+        np.add(bases, static, out=bases, casting="same_kind")
+        # Not the base but `nowhere` where a row does not pass; quicker than `np.where`.
+        bases -= self._nowhere
+        bases *= ok
+        bases += self._nowhere
         # What stands for rows that do not pass means nothing: one number for all of them.
-        raws = [s.many(cycle, self._shown(s, pod), columns, ok, nodes) * ok for s, _ in forms.raw]
-        return np.where(ok, scores, NOWHERE).astype(np.int32), raws
+        return [s.many(cycle, self._shown(s, pod), columns, ok, nodes) * ok for s, _ in forms.raw]
 
     def base(self, cycle: Cycle, pod: Any, row: int) -> int:
         """The base of one row: the way most decisions go."""
         base: int = self._static.base_at[row]
         if base < 0:
-            return NOWHERE
+            return self._nowhere
         node = self._view.view(row)
         for name, ask in self._one_filters:
             try:
@@ -85,7 +109,7 @@ class RowForms:
             except Exception as error:
                 raise answers.raised(name, "filter", error) from error
             if status is not None and answers.status(name, "filter", status, FILTER_CODES) is not None:
-                return NOWHERE
+                return self._nowhere
         for name, ask, weight in self._one_scorers:
             try:
                 score = ask(cycle, pod, node)

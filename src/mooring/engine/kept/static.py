@@ -15,6 +15,7 @@ import numpy as np
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import StaticColumns
 from mooring.cluster.view import ClusterView, StaticNode
+from mooring.engine.kept.bases import WIDE, nowhere
 from mooring.engine.kept.buckets import Bases, Raws
 from mooring.engine.kept.coding import Codes, distinct
 from mooring.engine.kept.forms import Forms
@@ -23,7 +24,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.plugin import Plugin
 
 FEW_ROWS = 24  # up to here one node at a time is quicker than columns
-NOWHERE = -(1 << 30)  # the base of a row that is not feasible: no addition makes it good
+NOWHERE = nowhere(WIDE)
 
 
 class StaticPart:

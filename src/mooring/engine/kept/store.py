@@ -1,8 +1,8 @@
 """All kept evaluations, by class; the least recently used are dropped when they take too much memory.
 
-A class begins with arrays, which cost no more to make than one look at every node. When few classes
-are busy, those that are get buckets, which take longer to make and less time to ask. When many are,
-their arrays share a matrix.
+A class begins with arrays, which cost no more to make than one look at every node, and which share a
+matrix with those of others. When few classes are busy, those that are get buckets, which take longer to
+make and less time to ask.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.view import ClusterView
 from mooring.engine.classes import PodClass
+from mooring.engine.kept.bases import kind_for
 from mooring.engine.kept.evaluation import KeptEvaluation
 from mooring.engine.kept.forms import Forms
 from mooring.engine.kept.matrix import FEWEST, Matrix
@@ -113,17 +114,18 @@ class KeptEvaluations:
         if not kept.can_share:
             return None
         forms = kept.row_forms
-        key = (forms.filters, forms.plain)
+        key = (forms.filters, forms.plain, kept.kind)
         if key not in self._matrices:
             fewest = FEWEST if self.tier is None else 1
-            self._matrices[key] = Matrix(self._cluster, self._view, forms, fewest)
+            self._matrices[key] = Matrix(self._cluster, self._view, forms, kept.kind, fewest)
         return self._matrices[key]
 
     def _make(self, pod_class: PodClass, cycle: Cycle) -> KeptEvaluation:
         self._drop(pod_class)
         static, forms = self._static_part(pod_class, cycle)
         rows, domains = (Forms.of(pod_class, scope, cycle) for scope in (Scope.ROW, Scope.DOMAIN))
-        kept = KeptEvaluation(self._cluster, self._view, static, forms, rows, domains)
+        kind = kind_for(weight for _, weight in pod_class.profile.scorers)
+        kept = KeptEvaluation(self._cluster, self._view, static, forms, rows, domains, kind)
         kept.skips = (cycle.skip_filter, cycle.skip_score)
         kept.hold(False, self._matrix(kept))
         self._kept[pod_class] = kept

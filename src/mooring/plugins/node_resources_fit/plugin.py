@@ -11,7 +11,7 @@ import numpy as np
 from mooring.cluster.columns import Bools, NodeColumns
 from mooring.cluster.nodes import Column, Ints, NodeTable
 from mooring.cluster.view import NodeView
-from mooring.framework.answers import failed
+from mooring.framework.answers import Rejections, failed
 from mooring.framework.cycle import Cycle
 from mooring.framework.events import NODE, POD, Action, Hint, Interest
 from mooring.framework.handle import Handle
@@ -21,7 +21,7 @@ from mooring.framework.status import Status, unresolvable, unschedulable
 from mooring.model.names import is_extended_resource
 from mooring.model.objects import Node, Pod, PodSpec
 from mooring.model.requests import node_allocatable, pod_request
-from mooring.plugins.kept import PerTable
+from mooring.plugins.kept import PerSpec, PerTable
 from mooring.plugins.node_resources_fit.args import FitArgs
 from mooring.plugins.node_resources_fit.columns import Amounts, FitColumns
 from mooring.plugins.node_resources_fit.hints import grew, room_freed, would_fit
@@ -31,6 +31,7 @@ from mooring.plugins.scored_resources import bypasses, supposed_amount
 NAME = "NodeResourcesFit"
 TOO_MANY_PODS = "Too many pods"
 INSUFFICIENT = "Insufficient {}"
+SMALL = 4096
 
 Need = tuple[int, Column, Column, str]  # amount, allocatable, requested, resource
 
@@ -52,6 +53,8 @@ class NodeResourcesFit(Plugin):
         self._ignored = frozenset(args.ignored_resources)
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         self.strategy = strategy_of(args.scoring_strategy)
+        self._needs = PerSpec(self._needed).of
+        self._supposed = PerSpec(self._supposedly_needed).of
         self._kept = PerTable(self._keep)
 
     @reads_spec_only
@@ -81,7 +84,7 @@ class NodeResourcesFit(Plugin):
             fits &= nodes.free(name) >= amount
         return fits
 
-    def statuses_of(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> list[Status]:
+    def statuses_of(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> Rejections:
         """What `filter` says of nodes it rejects: worked out once per combination of reasons."""
         short = np.where(nodes.pod_count >= nodes.max_pods, 1, 0)
         hopeless = np.zeros(len(nodes), np.bool_)
@@ -91,12 +94,12 @@ class NodeResourcesFit(Plugin):
             short += lacks * (1 << number)
             hopeless |= lacks & (amount > nodes.allocatable(name))
             names.append(name)
-        combinations, which = np.unique(2 * short + hopeless, return_inverse=True)
+        combinations, which = _distinct(2 * short + hopeless)
         statuses = [
             _status(tuple(n for i, n in enumerate(names) if bits >> (i + 1) & 1), bool(bits & 1))
             for bits in combinations.tolist()
         ]
-        return [statuses[number] for number in which.tolist()]
+        return Rejections(tuple(statuses), which)
 
     @nothing_to_do
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: object) -> None:
@@ -112,15 +115,10 @@ class NodeResourcesFit(Plugin):
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> Ints:
         weights = dict(self.strategy.resources)
-        uses = [
-            Use(
-                weights[name],
-                nodes.requested_nonzero(name) + amount,
-                nodes.allocatable(name),
-                nodes.divisor(name),
-            )
-            for name, amount in self._supposed(pod.spec)
-        ]
+        uses = []
+        for name, amount in self._supposed(pod.spec):
+            used, divisor = nodes.requested_nonzero(name) + amount, nodes.divisor(name)
+            uses.append(Use(weights[name], used, nodes.allocatable(name), divisor, *nodes.extent(name)))
         return self.strategy.many(uses, len(nodes))
 
     def pod_columns(self) -> FitColumns | None:
@@ -151,7 +149,7 @@ class NodeResourcesFit(Plugin):
         """What the filter asks for besides room for one more pod. It asks for nothing else."""
         return self._needs(pod.spec)
 
-    def _needs(self, spec: PodSpec) -> Amounts:
+    def _needed(self, spec: PodSpec) -> Amounts:
         """What must be free: everything asked for that is not ignored."""
         request = spec.request
         first = (
@@ -167,7 +165,7 @@ class NodeResourcesFit(Plugin):
             return False
         return is_extended_resource(name)
 
-    def _supposed(self, spec: PodSpec) -> Amounts:
+    def _supposedly_needed(self, spec: PodSpec) -> Amounts:
         """What the score supposes the pod needs. Requests of the pod as a whole are not read here."""
         if not self.strategy.resources:
             raise failed(NAME, "score", NO_RESOURCES)
@@ -193,6 +191,16 @@ def _rejection(needs: tuple[Need, ...], row: int, *reasons: str) -> Status:
     short = tuple(need for need in needs if need[0] > need[1].at[row] - need[2].at[row])
     hopeless = any(amount > allocatable.at[row] for amount, allocatable, _, _ in short)
     return _status(reasons + tuple([need[3] for need in short]), hopeless)
+
+
+def _distinct(values: Ints) -> tuple[Ints, Ints]:
+    """The distinct ones, and the index of each value among them. Small ones are counted, not sorted."""
+    if values.max() >= SMALL:
+        return np.unique(values, return_inverse=True)
+    found: Ints = np.bincount(values).nonzero()[0]
+    index: Ints = np.zeros(int(found[-1]) + 1, np.int64)
+    index[found] = np.arange(len(found))
+    return found, index[values]
 
 
 @lru_cache(maxsize=1024)

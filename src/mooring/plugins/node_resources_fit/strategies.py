@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mooring.cluster.nodes import Column, Ints
 from mooring.framework.normalize import MAX_SCORE
 from mooring.plugins.node_resources_fit.args import ScoringStrategy, UtilizationShapePoint
+from mooring.plugins.pod_amounts import Floats
 from mooring.plugins.scored_resources import CPU_AND_MEMORY, MOST_WEIGHT
 
 NO_RESOURCES = "resources not found"
@@ -25,17 +25,26 @@ EXACT = 2**53 // MAX_SCORE  # a hundred times this is a float64 without rounding
 Ask = tuple[int, int, Column, Column]  # weight, amount, allocatable, used
 
 
-Asked = tuple[int, Ints, int, int]  # weight, amounts of pods, used and allocatable on the node
+class Asked(NamedTuple):
+    """One resource over pods: what each asks for, and what is used and allocatable on the node."""
+
+    weight: int
+    amounts: Ints
+    as_floats: Floats
+    used: int
+    has: int
 
 
 class Use(NamedTuple):
     """One resource over rows: what would be used with the pod, and what there is. Or over pods, for which
-    there is the same."""
+    there is the same. No row has less than `least` or more than `most`."""
 
     weight: int
     used: Ints
     allocatable: Ints
-    divisor: NDArray[np.float64] | None = None  # the same, at least 1; worked out when it is not given
+    divisor: Floats  # what there is, at least 1
+    least: int
+    most: int
 
 
 class Strategy(ABC):
@@ -55,7 +64,10 @@ class Strategy(ABC):
 
     def over_pods(self, asked: Sequence[Asked], pods: int) -> Ints:
         """The same for one node and many pods."""
-        uses = [Use(weight, asks + used, np.array([has])) for weight, asks, used, has in asked]
+        uses = []
+        for weight, amounts, _, used, has in asked:
+            divisor = np.array([max(has, 1)], np.float64)
+            uses.append(Use(weight, amounts + used, np.array([has]), divisor, has, has))
         return self.many(uses, pods)
 
 
@@ -77,24 +89,28 @@ class LeastAllocated(Strategy):
         scores = []
         for use in uses:
             left = use.allocatable - use.used
-            scores.append(percent(np.maximum(left, 0, out=left), use.allocatable, use.divisor))
+            scores.append(_percent_of(use, np.maximum(left, 0, out=left)))
         return _weighed(scores, uses, rows)
 
     def over_pods(self, asked: Sequence[Asked], pods: int) -> Ints:
         """What is left is worked out in place: making arrays is most of the time."""
-        if any(has > EXACT for _, _, _, has in asked):
+        if any(not 0 < ask.has <= EXACT for ask in asked):
             return super().over_pods(asked, pods)
-        total, weights = np.zeros(pods, np.int64), 0
-        for weight, asks, used, has in asked:
-            if has:
-                left = (has - used) - asks
-                np.maximum(left, 0, out=left)
-                scaled = left * 100.0
-                scaled /= has
-                score = scaled.astype(np.int64)
-                total += score if weight == 1 else score * weight
-                weights += weight
-        return (total / max(weights, 1)).astype(np.int64) if weights != 1 else total
+        total, weights = None, 0
+        for weight, _, amounts, used, has in asked:
+            left = (has - used) - amounts
+            np.maximum(left, 0.0, out=left)
+            left *= 100.0
+            left /= has
+            np.floor(left, out=left)
+            if weight != 1:
+                left *= weight
+            total = left if total is None else np.add(total, left, out=left)
+            weights += weight
+        assert total is not None
+        if weights > 1:
+            total /= weights
+        return total.astype(np.int64)
 
 
 class MostAllocated(Strategy):
@@ -111,7 +127,7 @@ class MostAllocated(Strategy):
         return total // weights if weights else 0
 
     def many(self, uses: Sequence[Use], rows: int) -> Ints:
-        scores = [percent(np.minimum(u.used, u.allocatable), u.allocatable, u.divisor) for u in uses]
+        scores = [_percent_of(use, np.minimum(use.used, use.allocatable)) for use in uses]
         return _weighed(scores, uses, rows)
 
 
@@ -138,11 +154,12 @@ class RequestedToCapacityRatio(Strategy):
 
     def many(self, uses: Sequence[Use], rows: int) -> Ints:
         total, weights = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-        for weight, used, allocatable, _ in uses:
-            worth = self._worths[percent(np.minimum(used, allocatable), allocatable)]
-            counts = (worth > 0) & (allocatable > 0)
-            total += worth * counts * weight
-            weights += counts * weight
+        for use in uses:
+            utilization = _percent_of(use, np.minimum(use.used, use.allocatable))
+            worth = self._worths[utilization.astype(np.intp)]
+            counts = (worth > 0) & (use.allocatable > 0)
+            total += worth * counts * use.weight
+            weights += counts * use.weight
         # Rounded to the nearest, halves up.
         return np.asarray((2 * total + weights) // np.maximum(2 * weights, 1))
 
@@ -171,26 +188,33 @@ def piecewise(points: Sequence[tuple[int, int]], at: int) -> int:
     return height
 
 
-def percent(part: Ints, whole: Ints, divisor: NDArray[np.float64] | None = None) -> Ints:
-    """`part * 100 // whole`, exactly; 0 where the whole is 0. The part is within 0 and the whole, and may be
-    written over."""
-    if divisor is None:
-        divisor = np.maximum(whole, 1).astype(np.float64)
-    if len(divisor) and divisor[divisor.argmax()] > EXACT:  # hundreds of terabytes: slowly but rightly
+def _percent_of(use: Use, part: Ints) -> Floats:
+    return percent(part, use.allocatable, use.divisor, use.most)
+
+
+def percent(part: Ints, whole: Ints, divisor: Floats, most: int) -> Floats:
+    """`part * 100 // whole`, exactly; 0 where the whole is 0. The part is within 0 and the whole, which is at
+    most so much."""
+    if most > EXACT:  # hundreds of terabytes: slowly but rightly
         whole = np.broadcast_to(np.maximum(whole, 1), part.shape)
         pairs = zip(part.tolist(), whole.tolist(), strict=True)
-        return np.fromiter((p * 100 // d for p, d in pairs), np.int64, len(part))
+        return np.fromiter((p * 100 // d for p, d in pairs), np.float64, len(part))
     # In floats, which is several times faster than dividing integers, and rounds nothing at this size.
-    scaled = part * 100.0
+    scaled = np.multiply(part, 100.0, dtype=np.float64)
     scaled /= divisor
-    return scaled.astype(np.int64)
+    return np.floor(scaled, out=scaled)
 
 
-def _weighed(scores: Sequence[Ints], uses: Sequence[Use], rows: int) -> Ints:
-    total = np.zeros(rows, np.int64)
-    weights: int | Ints = 0
-    for score, (weight, _, allocatable, _) in zip(scores, uses, strict=True):
-        total += score if weight == 1 else score * weight
-        there = allocatable > 0
-        weights = weights + (weight if there.all() else weight * there)
-    return (total / np.maximum(weights, 1)).astype(np.int64)
+def _weighed(scores: Sequence[Floats], uses: Sequence[Use], rows: int) -> Ints:
+    """Writes over the scores."""
+    if not uses:
+        return np.zeros(rows, np.int64)
+    total, *others = [s if use.weight == 1 else s * use.weight for s, use in zip(scores, uses, strict=True)]
+    for score in others:
+        total += score
+    if all(use.least for use in uses):
+        total /= sum(use.weight for use in uses)
+    else:
+        there = [use.weight * (use.allocatable > 0) for use in uses]
+        total /= np.maximum(sum(there), 1)
+    return total.astype(np.int64)

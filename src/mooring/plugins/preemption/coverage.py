@@ -41,20 +41,21 @@ class Coverage:
         beyond = found(kind, lower, rows)
         return beyond if beyond is not None and beyond.any() else None
 
-    def violating_on(self, placed: Sequence[Placed], kinds: Sequence[int]) -> list[bool]:
-        """The same for pods of one node and of these kinds, the most important first."""
-        answers = [False] * len(placed)
+    def violating_on(self, placed: Sequence[Placed], kinds: Sequence[int]) -> list[int]:
+        """The same for pods of one node and of these kinds, the most important first: their indexes."""
         if not self.budgets:
-            return answers
+            return []
         self._follow()
-        counts = [0] * len(self.budgets)
+        left, covering = [budget.allowed for budget in self.budgets], self._covering
+        beyond: list[int] = []
         for index, kind in enumerate(kinds):
-            for number in self._covering[kind]:
-                budget = self.budgets[number]
-                if not budget.disrupted or placed[index].pod.metadata.name not in budget.disrupted:
-                    counts[number] += 1
-                    answers[index] |= counts[number] > budget.allowed
-        return answers
+            for number in covering[kind]:
+                if number in self._disrupted and placed[index].pod.name in self.budgets[number].disrupted:
+                    continue
+                left[number] -= 1
+                if left[number] < 0 and (not beyond or beyond[-1] != index):
+                    beyond.append(index)
+        return beyond
 
     def _one_by_one(self, kind: Small, lower: Bools, rows: Rows) -> Bools | None:
         beyond: Bools | None = None

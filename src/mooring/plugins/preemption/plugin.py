@@ -33,7 +33,8 @@ PREFIX = "preemption: {}"
 NEVER = "not eligible due to preemptionPolicy=Never."
 VICTIM_TERMINATING = "not eligible due to a terminating pod on the nominated node."
 NO_CANDIDATE = "no candidate node for preemption"
-NOT_FINISHED = unresolvable("waiting for the preemption for this pod to be finished")
+NAME = "DefaultPreemption"
+NOT_FINISHED = unresolvable("waiting for the preemption for this pod to be finished").by(NAME)
 DISRUPTED, BY_US = "DisruptionTarget", "PreemptionByScheduler"
 MOST_ASKED = 100  # candidates, where every node must be tried with the filters themselves
 FOLLOW_EVERY = 256  # pods that come; then budgets may look at other labels
@@ -41,7 +42,7 @@ PREEMPTORS_KNOWN = 1000  # above it those whose victims have gone are forgotten
 
 
 class DefaultPreemption(Plugin, LooksAhead):
-    name = "DefaultPreemption"
+    name = NAME
     Args = DefaultPreemptionArgs
     reads = (KIND,)
 
@@ -76,7 +77,7 @@ class DefaultPreemption(Plugin, LooksAhead):
         victims = self._victims.get(pod.uid)
         if victims is None:
             return None
-        if any(map(self._awaits_deletion, reversed(victims))):  # the last is the last to go
+        if any(map(self._slots.awaits_deletion, reversed(victims))):  # the last is the last to go
             return NOT_FINISHED
         del self._victims[pod.uid]
         return None
@@ -211,14 +212,12 @@ class DefaultPreemption(Plugin, LooksAhead):
     def _remember(self, pod: Pod, victims: list[Pod]) -> None:
         if len(self._victims) > PREEMPTORS_KNOWN:
             self._victims = {
-                uid: left for uid, left in self._victims.items() if any(map(self._awaits_deletion, left))
+                uid: left
+                for uid, left in self._victims.items()
+                if any(map(self._slots.awaits_deletion, left))
             }
         waiting = self.handle.waiting_pods  # these lose their place at once
         self._victims[pod.uid] = tuple(victim.uid for victim in victims if victim.uid not in waiting)
-
-    def _awaits_deletion(self, uid: str) -> bool:
-        victim = self.handle.cluster.pod(uid)
-        return victim is not None and not victim.terminating and self._slots.is_leaving(uid)
 
 
 def _never(pod: Pod, old: Pod, new: None) -> Hint:

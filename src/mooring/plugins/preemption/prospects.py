@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from mooring.cluster.columns import Bools, Rows
 from mooring.cluster.nodes import Ints
-from mooring.cluster.pods import Placed
 from mooring.plugins.node_resources_fit.plugin import INSUFFICIENT, TOO_MANY_PODS
 from mooring.plugins.preemption.choice import Candidate
 from mooring.plugins.preemption.coverage import Coverage
@@ -69,17 +68,16 @@ class Prospects:
     def best(self, rows: Rows) -> int:
         """The best of some rows, each with victims; the first of those that are alike."""
         for values in (self.violations, self.highest, self.total, self.count):
-            found = values[rows]
-            rows = rows[found == found.min()]
+            found = values.take(rows)
+            rows = rows[found == found[found.argmin()]]  # quicker than `min`
             if len(rows) == 1:
                 break
-        return int(rows[self.earliest_us[rows].argmax()])
+        return int(rows[self.earliest_us.take(rows).argmax()])
 
     def candidate(self, row: int) -> Candidate:
         placed = self._slots.placed(row)
-        bits = np.unpackbits(self._victims[:, row])
-        victims: tuple[Placed, ...] = tuple(placed[slot] for slot in np.flatnonzero(bits).tolist())
-        return Candidate(row, victims, int(self.violations[row]))
+        slots = np.unpackbits(self._victims[:, row]).nonzero()[0].tolist()
+        return Candidate(row, tuple([placed[slot] for slot in slots]), int(self.violations[row]))
 
     def _follow(self) -> None:
         """Forgets rows that changed."""
@@ -92,8 +90,8 @@ class Prospects:
             self._make(nodes.capacity)
         elif changed is None:
             self._known[:] = False
-        else:
-            self._known[changed] = False
+        elif changed:
+            self._known[list(set(changed))] = False
 
     def _follow_nominations(self, ahead: Ahead) -> None:
         """Forgets rows to which other pods than before are to come first."""
@@ -109,6 +107,7 @@ class Prospects:
         self._known = np.zeros(capacity, np.bool_)
         self._victims = np.zeros((0, capacity), np.uint8)
         self.has_victims: Bools = np.zeros(capacity, np.bool_)
+        self.helps: Bools = np.zeros(capacity, np.bool_)  # there are victims, and without them is room
         self.short: Ints = np.zeros(capacity, np.int64)
         self.violations: Ints = np.zeros(capacity, np.int64)
         self.count: Ints = np.zeros(capacity, np.int64)
@@ -118,6 +117,7 @@ class Prospects:
 
     def _write_one(self, row: int, outcome: Single) -> None:
         self.has_victims[row] = outcome.has_victims
+        self.helps[row] = bool(outcome.slots)
         self.short[row] = outcome.short
         self.violations[row] = outcome.violations
         self.count[row] = len(outcome.slots)
@@ -133,6 +133,7 @@ class Prospects:
 
     def _write(self, rows: Rows, outcome: Outcome) -> None:
         self.has_victims[rows] = outcome.has_victims
+        self.helps[rows] = outcome.count > 0
         self.short[rows] = outcome.short
         self.violations[rows] = outcome.violations
         self.count[rows] = outcome.count

@@ -64,6 +64,9 @@ class Search:
 
     def _sweep(self, rows: Rows, demand: Demand, prospects: Prospects) -> None:
         """Sorts out where too much is missing; the rest is decided here, or by asking the filters."""
+        if demand.alone and (prospects.helps[rows] & demand.open[rows]).all():
+            self._choose(rows, prospects)  # as nearly always when the cluster is full
+            return
         has_victims = prospects.has_victims[rows]
         self.reasons[NO_VICTIMS_REASON] += len(rows) - int(has_victims.sum())
         is_open = demand.open[rows]
@@ -95,9 +98,12 @@ class Search:
             for row in rows[count == 0].tolist():
                 self.errors.append(ALL_STAY.format(self._name(row)))
             rows = rows[count > 0]
+        if len(rows):
+            self._choose(rows, prospects)
+
+    def _choose(self, rows: Rows, prospects: Prospects) -> None:
+        """The best of some rows, on each of which preemption helps."""
         rows = self._cut(rows, prospects.violations[rows] == 0)
-        if not len(rows):
-            return
         if self._keep_all:
             self.candidates += map(prospects.candidate, rows.tolist())
         self.best = better(self.best, prospects.candidate(prospects.best(rows)))

@@ -6,12 +6,12 @@ than the node of the first changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import add
 
 import msgspec
 
 from mooring.model.objects import Pod
-from mooring.model.requests import Request
 from mooring.plugins.preemption.choice import PRIORITY_OFFSET
 from mooring.plugins.preemption.coverage import Coverage
 from mooring.plugins.preemption.slots import PodSlots
@@ -45,30 +45,32 @@ class SingleRows:
 
     def on(self, row: int, others: Sequence[Pod]) -> Single:
         """What it comes to on a row to which others are to come first."""
-        placed = self._slots.placed(row)
-        kinds, taken = self._slots.kinds.numbers(placed), self._follow()
-        places = [slot for slot, kind in enumerate(kinds) if taken[kind] is not None]
-        lower = [kinds[slot] for slot in places]
-        sizes = [amounts for kind in lower if (amounts := taken[kind]) is not None]
-        freed = [sum(column) for column in zip(*sizes, strict=True)] or [0] * (1 + len(self._columns))
-        left = list(map(int.__add__, self._left(row, self._slots.absent(others)), freed))
-        short = sum(1 << number for number, amount in enumerate(left) if amount < 0)
-        if short or not lower:
-            return Single(bool(lower), short)
+        placed, taken = self._slots.placed(row), self._follow()
+        kinds = self._slots.kinds.numbers(placed)
+        sizes = [amounts for kind in kinds if (amounts := taken[kind]) is not None]
+        if not sizes:
+            return Single(False, _short(self._left(row, others)))
+        first = len(kinds) - len(sizes)  # the most important come first, so those that may go are the last
+        freed = list(map(sum, zip(*sizes, strict=True)))
+        left = list(map(add, self._left(row, others), freed))
+        if short := _short(left):
+            return Single(True, short)
         scarce = [number for number, amount in enumerate(freed) if left[number] < amount]
-        beyond = self._coverage.violating_on([placed[slot] for slot in places], lower)
-        wrong = _let_back(sizes, [index for index, each in enumerate(beyond) if each], left, scarce)
-        right = _let_back(sizes, [index for index, each in enumerate(beyond) if not each], left, scarce)
-        gone = sorted(wrong + right)
+        beyond = self._coverage.violating_on(placed[first:], kinds[first:])
+        wrong = _let_back(sizes, beyond, left, scarce)
+        right: Iterable[int] = range(len(sizes))
+        if beyond:
+            spared = set(beyond)
+            right = [index for index in right if index not in spared]
+        gone = sorted(wrong + _let_back(sizes, right, left, scarce))
         if not gone:
             return Single(True, 0)
         # The first victim is the most important: of the highest priority, and of those it started first.
+        slots = tuple([first + index for index in gone])
         every = self._slots.kinds.all
-        first = places[gone[0]]
-        total = sum(every[lower[index]].priority for index in gone) + PRIORITY_OFFSET * len(gone)
-        victims = tuple(places[index] for index in gone)
-        highest = every[kinds[first]].priority
-        return Single(True, 0, victims, len(wrong), highest, total, placed[first].started_us)
+        priorities = [every[kinds[slot]].priority for slot in slots]
+        total = sum(priorities) + PRIORITY_OFFSET * len(slots)
+        return Single(True, 0, slots, len(wrong), priorities[0], total, placed[slots[0]].started_us)
 
     def _follow(self) -> list[Amounts | None]:
         """What a pod of each kind takes, up to the kinds there are now."""
@@ -81,9 +83,10 @@ class SingleRows:
             self._taken.append(taken if kind.priority < self._need.priority else None)
         return self._taken
 
-    def _left(self, row: int, ahead: Sequence[Request]) -> list[int]:
+    def _left(self, row: int, others: Sequence[Pod]) -> list[int]:
         """What is left when the pod is there and those ahead of it have come."""
         nodes = self._slots.nodes
+        ahead = self._slots.absent(others)
         left = [nodes.max_pods.at[row] - nodes.pods.at[row] - 1 - len(ahead)]
         for column, (name, amount) in zip(self._columns, self._need.amounts, strict=True):
             columns = nodes.resources[column]
@@ -92,16 +95,29 @@ class SingleRows:
         return left
 
 
-def _let_back(sizes: list[Amounts], asked: list[int], left: list[int], scarce: list[int]) -> list[int]:
+def _short(left: Sequence[int]) -> int:
+    """A bit for each amount that is missing."""
+    return sum(1 << number for number, amount in enumerate(left) if amount < 0)
+
+
+def _let_back(sizes: list[Amounts], asked: Iterable[int], left: list[int], scarce: list[int]) -> list[int]:
     """Lets back whom there is room for; returns who is left out. There is enough of what is not scarce."""
     out = []
+    if len(scarce) == 1:  # as nearly always
+        (number,) = scarce
+        room = left[number]
+        for index in asked:
+            if (amount := sizes[index][number]) > room:
+                out.append(index)
+            else:
+                room -= amount
+        left[number] = room
+        return out
     for index in asked:
         taken = sizes[index]
+        if any(taken[number] > left[number] for number in scarce):
+            out.append(index)
+            continue
         for number in scarce:
-            if taken[number] > left[number]:
-                out.append(index)
-                break
-        else:
-            for number in scarce:
-                left[number] -= taken[number]
+            left[number] -= taken[number]
     return out

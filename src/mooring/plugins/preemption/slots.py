@@ -58,7 +58,7 @@ class PodSlots:
             self._generation = self.kinds.generation
             self._filled[:] = False
         elif changed:
-            self._filled[changed] = False
+            self._filled[list(set(changed))] = False
 
     def gather(self, rows: Rows) -> Slots:
         """These rows as they were when the cluster was last followed."""
@@ -95,6 +95,11 @@ class PodSlots:
         """Whether a pod holds its place only until it is deleted, as we have asked for."""
         placed = self._pods.by_uid.get(uid)
         return placed is not None and placed.hold is Hold.RELEASING
+
+    def awaits_deletion(self, uid: str) -> bool:
+        """Whether a pod is such a one, and the API server does not show yet that it terminates."""
+        placed = self._pods.by_uid.get(uid)
+        return placed is not None and placed.hold is Hold.RELEASING and not placed.pod.terminating
 
     def _on(self, row: int) -> Collection[Placed]:
         """The pods that hold a place on a row."""

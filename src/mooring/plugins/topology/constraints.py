@@ -21,6 +21,7 @@ HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 HONOR, IGNORE = "Honor", "Ignore"
+IGNORED = -1  # the raw score of a node that lacks a key the pod's own constraints name
 OWNERS = ("ReplicaSet", "ReplicationController", "StatefulSet")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 from numpy.typing import NDArray
@@ -10,10 +11,12 @@ from numpy.typing import NDArray
 from mooring.cluster.counts import RowCounts
 from mooring.framework.domain import Key
 from mooring.framework.status import Status, unresolvable, unschedulable
+from mooring.plugins.topology.interpod_columns import InterPodColumns
 from mooring.plugins.topology.members import Memberships
-from mooring.plugins.topology.sums import MISSING, DomainSums, SumOf, Token, combined
+from mooring.plugins.topology.sums import MISSING, DomainSums, Token, combined
 from mooring.plugins.topology.sums_state import SumsState
 from mooring.plugins.topology.terms import Term
+from mooring.plugins.topology.token_lists import Latest, TokenList
 
 NO_AFFINITY = unresolvable("node(s) didn't match pod affinity rules")
 ANTI_AFFINITY = unschedulable("node(s) didn't match pod anti-affinity rules")
@@ -67,6 +70,7 @@ class InterPodState(SumsState):
             self._place.append(place)
             if place == len(self._first):
                 self._first.append(sums)
+        self._asked = Latest(partial(TokenList.all_of, places=len(places)))
 
     def keep_away(self, term: Term, counts: RowCounts) -> None:
         """One more term is held against the pod. For copies to try things on: keys given out so far are of
@@ -100,32 +104,44 @@ class InterPodState(SumsState):
         return None
 
     def passes(self, keys: Sequence[Key]) -> list[bool]:
-        away = [
-            (self._place[index], self._sums[index].by_token())
-            for index in (*self._apart, *self._kept_away)
-            if self._sums[index].total
-        ]
-        return [self._lets_in(key, away) for key in keys]  # type: ignore[arg-type]
-
-    def _lets_in(self, tokens: Sequence[Token], away: Sequence[tuple[int, SumOf]]) -> bool:
-        """`status` with what is the same for all keys worked out."""
-        for place, sum_of in away:
-            token = tokens[place]
-            if token is not MISSING and sum_of(token, 0):
-                return False
-        return not self._near or self._is_near(tokens)
+        columns = self._asked.of(keys)
+        passes = [True] * len(keys)
+        for index in (*self._apart, *self._kept_away):
+            if (sums := self._sums[index]).total:
+                counts = sums.at(columns[self._place[index]].tokens)
+                passes = [passed and count <= 0 for passed, count in zip(passes, counts, strict=True)]
+        if self._near:
+            tried = zip(passes, keys, strict=True)
+            passes = [passed and self._is_near(key) for passed, key in tried]  # type: ignore[arg-type]
+        return passes
 
     def rows_that_matter(self) -> set[int]:
         filtering = self._sums[: self._kept_away.stop]
         return {row for sums in filtering for row in sums.rows_with_some()}
 
     def raw_scores(self, keys: Sequence[Key], sizes: Sequence[int]) -> list[int]:
-        weighed = [
-            (self._place[index], weight, self._sums[index].by_token())
-            for index, weight in zip(self._weighed, self._weights, strict=True)
-            if self._sums[index].total
-        ]
-        return [_raw(key, weighed) for key in keys]  # type: ignore[arg-type]
+        columns = self._asked.of(keys)
+        scores = [0] * len(keys)
+        for index, weight in zip(self._weighed, self._weights, strict=True):
+            if (sums := self._sums[index]).total:
+                column = columns[self._place[index]]
+                counts = sums.at(column.tokens)
+                if column.lacking:
+                    counts = [max(count, 0) for count in counts]  # NOWHERE is below 0
+                scores = [score + weight * count for score, count in zip(scores, counts, strict=True)]
+        return scores
+
+    def columns(self) -> InterPodColumns:
+        def placed(indexes: Sequence[int]) -> list[tuple[int, DomainSums]]:
+            return [(self._place[index], self._sums[index]) for index in indexes]
+
+        return InterPodColumns(
+            len(self._first),
+            near=placed(self._near),
+            away=placed((*self._apart, *self._kept_away)),
+            weighed=list(zip(self._weights, placed(self._weighed), strict=True)),
+            starts_its_own=self._starts_its_own,
+        )
 
     def clone(self) -> Self:
         """As with kube-scheduler, what is tried on a copy makes no difference to a pod that no node would
@@ -150,12 +166,3 @@ class InterPodState(SumsState):
     def _count(self, index: int, tokens: Sequence[Token]) -> int:
         token = tokens[self._place[index]]
         return 0 if token is MISSING else self._sums[index].of(token)
-
-
-def _raw(tokens: Sequence[Token], weighed: Sequence[tuple[int, int, SumOf]]) -> int:
-    score = 0
-    for place, weight, sum_of in weighed:
-        token = tokens[place]
-        if token is not MISSING:
-            score += weight * sum_of(token, 0)
-    return score

@@ -21,6 +21,7 @@ from mooring.model.selectors import canonical
 from mooring.plugins.kept import Sign
 from mooring.plugins.topology.constraints import (
     HARD,
+    IGNORED,
     SOFT,
     SYSTEM_DEFAULTS,
     Constraint,
@@ -30,7 +31,7 @@ from mooring.plugins.topology.constraints import (
 )
 from mooring.plugins.topology.matching import Matcher
 from mooring.plugins.topology.members import Memberships
-from mooring.plugins.topology.spread_state import IGNORED, SpreadState
+from mooring.plugins.topology.spread_state import SpreadState
 
 REMEMBERED = 4096  # pods' constraints
 
@@ -162,20 +163,24 @@ class PodTopologySpread(DomainPlugin):
                 return None  # nothing can select a pod without labels
         services, replica_sets, controllers, stateful_sets = self._listers
         version = services.version + replica_sets.version + controllers.version + stateful_sets.version
-        if version != self._version or len(self._known) > REMEMBERED:
-            self._version = version
+        if version != self._version:
+            self._version, self._last = version, None
             self._known.clear()
-            self._last = None
-        if self._last is not None and self._last[0] is pod:
-            return self._last[1]
+        last = self._last
+        if last is None or last[0] is not pod:
+            last = self._last = (pod, self._found_for(pod))
+        return last[1]
+
+    def _found_for(self, pod: Pod) -> Known:
         meta = pod.metadata
         owners = [(o.kind, o.name) for o in meta.owner_references if o.controller]
         key = (id(pod.spec), meta.namespace, *owners, *meta.labels.items())
         known = self._known.get(key)
         if known is None or known.pod.spec is not pod.spec:
+            if len(self._known) > REMEMBERED:
+                self._known.clear()
             constraints = self._worked_out(pod)
             known = self._known[key] = Known(pod, constraints, mistake_in(constraints, pod))
-        self._last = (pod, known)
         return known
 
     def _worked_out(self, pod: Pod) -> tuple[Constraint, ...]:

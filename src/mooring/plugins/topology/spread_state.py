@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
+import msgspec
 from numpy.typing import NDArray
 
 from mooring.cluster.counts import RowCounts
 from mooring.framework.domain import Key
 from mooring.framework.status import Status, unresolvable, unschedulable
 from mooring.model.objects import Pod
-from mooring.plugins.topology.constraints import HOSTNAME, Constraint
+from mooring.plugins.topology.constraints import HOSTNAME, IGNORED, Constraint
 from mooring.plugins.topology.eligible import members_of
-from mooring.plugins.topology.go_math import half_away, log
+from mooring.plugins.topology.go_math import half_away_each, log
 from mooring.plugins.topology.members import Memberships
-from mooring.plugins.topology.sums import MISSING, DomainSums, SumOf, Token, combined
+from mooring.plugins.topology.spread_columns import SpreadColumns
+from mooring.plugins.topology.sums import MISSING, DomainSums, Token, combined
 from mooring.plugins.topology.sums_state import SumsState
+from mooring.plugins.topology.token_lists import Latest, TokenList
 
 SKEWED = unschedulable("node(s) didn't match pod topology spread constraints")
 NO_LABEL = unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")
-IGNORED = -1  # the raw score of a node that lacks a key the pod's own constraints name
 
 Counting = Callable[[Constraint], RowCounts]  # the matching pods of a constraint, per row
 
@@ -44,6 +47,8 @@ class SpreadState(SumsState):
         self.filters, self.scores = bool(self._hard), bool(self._soft)
         self._needs_all_keys = needs_all_keys
         self._unique = unique
+        self._judged = Latest(partial(_hard_tokens, len(self._hard)))
+        self._scored = Latest(partial(_soft_tokens, len(self._soft), needs_all_keys))
         self._adds = [int(c.selects(pod.labels)) for c in self._hard]
         hard_keys = [c.key for c in self._hard]
         soft_keys = [c.key for c in self._soft] if needs_all_keys else []
@@ -85,28 +90,46 @@ class SpreadState(SumsState):
         return None
 
     def passes(self, keys: Sequence[Key]) -> list[bool]:
-        rules = []
-        for place, (constraint, sums, adds) in enumerate(
-            zip(self._hard, self._hard_sums, self._adds, strict=True)
-        ):
+        columns = self._judged.of(keys)
+        passes = [True] * len(keys)
+        for place, most in self._limits():
+            counts = self._hard_sums[place].at(columns[place].tokens)
+            passes = [passed and count <= most for passed, count in zip(passes, counts, strict=True)]
+        for column in columns:
+            for number in column.lacking:
+                passes[number] = False
+        return passes
+
+    def _limits(self) -> list[tuple[int, int]]:
+        """The most pods there may be in a domain, for each hard constraint that has any domains."""
+        limits = []
+        for place, sums in enumerate(self._hard_sums):
             if domains := sums.domains:
+                constraint = self._hard[place]
                 least = 0 if domains < constraint.min_domains else sums.smallest
-                rules.append((place, constraint.max_skew + least - adds, sums.by_token()))
-        return [_keeps(key[0], rules) for key in keys]  # type: ignore[index]
+                limits.append((place, constraint.max_skew + least - self._adds[place]))
+        return limits
 
     def rows_that_matter(self) -> set[int]:
         return {row for sums in self._hard_sums for row in sums.rows_with_some()}
 
     def raw_scores(self, keys: Sequence[Key], sizes: Sequence[int]) -> list[int]:
-        rows: list[tuple[Token, ...]] = [key[1] for key in keys]  # type: ignore[index]
-        needs_all = self._needs_all_keys
-        sized = zip(rows, sizes, strict=True)
-        kept = [(tokens, size) for tokens, size in sized if not (needs_all and MISSING in tokens)]
-        rules = [
-            (place, sums.by_token(), log(self._size(place, kept) + 2), constraint.max_skew - 1)
-            for place, (constraint, sums) in enumerate(zip(self._soft, self._soft_sums, strict=True))
-        ]
-        return [IGNORED if needs_all and MISSING in tokens else _raw(tokens, rules) for tokens in rows]
+        scored = self._scored.of(keys)
+        sizes = sizes if scored.kept is None else [sizes[number] for number in scored.kept]
+        scores: list[float] = []
+        for constraint, sums, column in zip(self._soft, self._soft_sums, scored.columns, strict=True):
+            weight = log(self._size(constraint.key, column, sizes) + 2)
+            skew = constraint.max_skew - 1
+            part = [count * weight + skew for count in sums.at(column.tokens)]
+            for number in column.lacking:
+                part[number] = 0.0
+            scores = [score + more for score, more in zip(scores, part, strict=True)] if scores else part
+        raw = half_away_each(scores)
+        return raw if scored.kept is None else scored.among_all(raw)
+
+    def columns(self) -> SpreadColumns:
+        soft = list(zip(self._soft, self._soft_sums, strict=True))
+        return SpreadColumns(self._hard_sums, self._limits, soft, needs_all=self._needs_all_keys)
 
     def clone(self) -> Self:
         copy = object.__new__(type(self))
@@ -116,32 +139,37 @@ class SpreadState(SumsState):
         copy._sums = (*copy._hard_sums, *copy._soft_sums)
         return copy
 
-    def _size(self, number: int, kept: Sequence[tuple[tuple[Token, ...], int]]) -> int:
+    def _size(self, key: str, column: TokenList, sizes: Sequence[int]) -> int:
         """How many domains the feasible nodes are in. Nodes that lack the key count as one together."""
-        key = self._soft[number].key
         if key == HOSTNAME:
-            return sum([size for _, size in kept])
+            return sum(sizes)
         if not self._unique[key]:
-            return len({tokens[number] for tokens, _ in kept})
-        missing = any(tokens[number] is MISSING for tokens, _ in kept)
-        return missing + sum(size for tokens, size in kept if tokens[number] is not MISSING)
+            return column.domains
+        return bool(column.lacking) + sum(sizes) - sum([sizes[number] for number in column.lacking])
 
 
-def _keeps(tokens: tuple[Token, ...], rules: Sequence[tuple[int, int, SumOf]]) -> bool:
-    """`status` with what is the same for all keys worked out: the place of a token, and the most pods there
-    may be in its domain."""
-    if MISSING in tokens:
-        return False
-    for place, most, sum_of in rules:  # noqa: SIM110 - a generator takes longer to make than this to run
-        if sum_of(tokens[place], 0) > most:  # type: ignore[arg-type]
-            return False
-    return True
+class Scored(msgspec.Struct, frozen=True):
+    """Which of some keys are scored, None: all of them; and their tokens, constraint by constraint."""
+
+    count: int  # of the keys
+    kept: list[int] | None
+    columns: list[TokenList]
+
+    def among_all(self, raw: Sequence[int]) -> list[int]:
+        assert self.kept is not None
+        found = [IGNORED] * self.count
+        for number, score in zip(self.kept, raw, strict=True):
+            found[number] = score
+        return found
 
 
-def _raw(tokens: tuple[Token, ...], rules: Sequence[tuple[int, SumOf, float, int]]) -> int:
-    """The score of a key, by the place of each token, its sums, their weight and the skew that is allowed."""
-    score = 0.0
-    for place, sum_of, weight, skew in rules:
-        if (token := tokens[place]) is not MISSING:
-            score += sum_of(token, 0) * weight + skew
-    return half_away(score)
+def _hard_tokens(places: int, keys: Sequence[Any]) -> list[TokenList]:
+    return TokenList.all_of([key[0] for key in keys], places)
+
+
+def _soft_tokens(places: int, needs_all: bool, keys: Sequence[Any]) -> Scored:
+    """Where the pod's own constraints name the keys, a node that lacks any of them is ignored."""
+    tokens: list[tuple[Token, ...]] = [key[1] for key in keys]
+    kept = [number for number, each in enumerate(tokens) if not (needs_all and MISSING in each)]
+    columns = TokenList.all_of([tokens[number] for number in kept], places)
+    return Scored(len(keys), None if len(kept) == len(keys) else kept, columns)

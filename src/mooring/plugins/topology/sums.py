@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.counts import RowCounts
+from mooring.framework.growing import Ints
 from mooring.plugins.topology.members import Members
 
 MISSING = None  # the token of a node that lacks the key
+NOWHERE = -1  # in its place where all have to be numbers
 
 Token = int | None
 Numbered = tuple[NDArray[Any], Sequence[Token]]  # a number for each row, and the token of each number
 TABLE_FOR_EACH = 8  # entries for each row: beyond, tokens are numbered row by row
-
-
-SumOf = Callable[[int, int], int]  # of a token; the second is for those that are not there
-
-
-def _token_itself(token: int, absent: int) -> int:
-    return token
 
 
 class DomainSums:
@@ -42,14 +37,22 @@ class DomainSums:
         self._rows: dict[int, tuple[int, int]] = {}  # the domain and the count, of rows that have any
         self._sums: dict[int, int] = {}  # by domain, where there are any
         self._domains_with: dict[int, int] | None = None  # how many of these have each sum, if anybody asks
+        self._by_domain: Ints | None = None  # the same as an array, if anybody asks
         self.total = 0
 
     def sync(self) -> Collection[int]:
         """Takes in what changed; the rows whose tokens, or the sums behind them, may be others."""
         members, counts = self.members, self._counts.journal
         members.sync()
-        if self._counts_position == counts.position and self._members_position == members.journal.position:
-            return ()
+        behind = counts.position - self._counts_position
+        if self._members_position == members.journal.position:
+            if not behind:
+                return ()
+            if behind == 1 and counts.rows:  # a pod has been placed: the way most decisions go
+                row = counts.rows[-1]
+                self._take(row)
+                self._counts_position += 1
+                return (row,)
         nodes: Collection[int] | None = ()
         if self._members_position != members.journal.position:
             nodes = members.journal.since(self._members_position) if self._members_position >= 0 else None
@@ -69,37 +72,39 @@ class DomainSums:
         return changed
 
     def _start_over(self) -> None:
-        self._rows, self._sums, self._domains_with, self.total = {}, {}, None, 0
+        self._rows, self._sums, self._domains_with, self._by_domain, self.total = {}, {}, None, None, 0
         for row in self._counts.by_row:
             self._take(row)
 
     def _take(self, row: int) -> None:
-        members = self.members
-        amount = self._counts.by_row.get(row, 0)
-        new = (members.domain_at[row], amount) if amount and members.counts_at[row] else None
-        old = self._rows.get(row)
-        if new == old:
-            return
-        if new is None:
-            del self._rows[row]
-        else:
-            self._rows[row] = new
-        if old is not None and new is not None and old[0] == new[0]:
-            self._add(new[0], new[1] - old[1])
-            return
-        if old is not None:
+        members, rows = self.members, self._rows
+        amount = self._counts.by_row.get(row, 0) if members.counts_at[row] else 0
+        domain = members.domain_at[row]
+        if (old := rows.get(row)) is not None:
+            if old[0] == domain and amount:
+                self._add(domain, amount - old[1])
+                rows[row] = (domain, amount)
+                return
             self._add(old[0], -old[1])
-        if new is not None:
-            self._add(*new)
+            del rows[row]
+        if amount:
+            self._add(domain, amount)
+            rows[row] = (domain, amount)
 
     def _add(self, domain: int, amount: int) -> None:
-        before = self._sums.get(domain, 0)
+        sums = self._sums
+        before = sums.get(domain, 0)
         after = before + amount
         self.total += amount
         if after:
-            self._sums[domain] = after
-        else:
-            del self._sums[domain]
+            sums[domain] = after
+        elif before:
+            del sums[domain]
+        if self._by_domain is not None:
+            if domain + 1 < len(self._by_domain):
+                self._by_domain[domain] = after
+            else:
+                self._by_domain = None
         if (domains_with := self._domains_with) is not None:
             if before:
                 domains_with[before] -= 1
@@ -132,13 +137,25 @@ class DomainSums:
         """Rows that add to a sum."""
         return self._rows.keys()
 
-    def by_token(self) -> SumOf:
-        """`of`, as something that is quick to call."""
-        return _token_itself if self.unique else self._sums.get
+    def at(self, tokens: Sequence[int]) -> Sequence[int]:
+        """The sums of many tokens' domains; that of NOWHERE is not above 0."""
+        if self.unique:
+            return tokens
+        sum_of = self._sums.get
+        return [sum_of(token, 0) for token in tokens]
 
     def of(self, token: int) -> int:
         """The sum of a token's domain."""
         return token if self.unique else self._sums.get(token, 0)
+
+    def by_domain(self, highest: int) -> Ints:
+        """The sums of domains up to a number at least. The last one is of no domain, and 0."""
+        if self._by_domain is None or len(self._by_domain) < highest + 2:
+            highest = max(highest, *self._sums) if self._sums else highest
+            self._by_domain = np.zeros(2 * highest + 2, np.int64)
+            for domain, amount in self._sums.items():
+                self._by_domain[domain] = amount
+        return self._by_domain
 
     @property
     def domains(self) -> int:
@@ -153,11 +170,31 @@ class DomainSums:
             self._domains_with = dict(Counter(self._sums.values()))
         return min(self._domains_with)
 
+    def check(self) -> None:
+        """Asserts that sums are those of the rows that take part, as far as everything is taken in."""
+        sums: Counter[int] = Counter()
+        for domain, amount in self._rows.values():
+            sums[domain] += amount
+        assert sums == self._sums
+        assert self.total == sums.total()
+        assert self._domains_with is None or self._domains_with == Counter(sums.values())
+        if self._by_domain is not None:
+            assert {domain: self._by_domain[domain] for domain in sums} == sums
+            assert self._by_domain.sum() == self.total
+        members, counts = self.members, self._counts
+        if (self._members_position, self._counts_position) == (
+            members.journal.position,
+            counts.journal.position,
+        ):
+            taking_part = {row: amount for row, amount in counts.by_row.items() if members.counts_at[row]}
+            assert {row: amount for row, (_, amount) in self._rows.items()} == taking_part
+            assert all(members.domain_at[row] == domain for row, (domain, _) in self._rows.items())
+
     def clone(self) -> Self:
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy._rows, copy._sums = dict(self._rows), dict(self._sums)
-        copy._domains_with = None
+        copy._domains_with = copy._by_domain = None
         return copy
 
 

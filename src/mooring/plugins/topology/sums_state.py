@@ -23,6 +23,10 @@ class SumsState(FollowingState):
             self._syncs += 1
         return changed
 
+    def check(self) -> None:
+        for sums in self._sums:
+            sums.check()
+
     @property
     def version(self) -> int:
         return self._syncs
