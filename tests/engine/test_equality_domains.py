@@ -270,8 +270,7 @@ class World:
         self.tick(1000)
         for kind in range(len(self.kinds)):
             self.come(kind, 0, 2, len(NAMES))
-        self.engine.check()
-        self.engine.placer.kept.check()
+        self.engine.check(afresh=True)
         assert {uid: name for uid, (_, name) in self.placed.items()} == {
             uid: placed.node for uid, placed in self.engine.cluster.pods.by_uid.items()
         }

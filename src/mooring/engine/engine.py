@@ -28,6 +28,7 @@ from mooring.engine.nominator import Nominator
 from mooring.engine.objects import Objects
 from mooring.engine.ordering import Order
 from mooring.engine.queued import QueuedPod
+from mooring.engine.shadow import check_kept
 from mooring.engine.story import BEST_SHOWN, Stories, Story
 from mooring.engine.waiting import PermitWait, Reserved
 from mooring.errors import PluginFailed
@@ -246,10 +247,13 @@ class Engine:
         self.session = session
         self.cluster.observers = [] if session is None else [SessionObserver(session)]
 
-    def check(self) -> None:
-        """Raises InvariantError, or fails an assertion, unless everything agrees."""
+    def check(self, *, afresh: bool = False) -> None:
+        """Raises InvariantError, or fails an assertion, unless everything agrees. With `afresh`, what is kept
+        is also compared with what evaluating every node gives."""
         self.cluster.check()
         self.queue.check()
+        if afresh:
+            check_kept(self)
         self.placer.kept.check()
         for uid in (*self.waiting, *self.binding):
             placed = self.cluster.pods.by_uid.get(uid)

@@ -71,6 +71,7 @@ class KeptEvaluation:
         self.slot: int | None = None  # its place there
         self._in_step = False  # the matrix keeps the bases up to date
         self.used = 0  # times
+        self.pod: Any = None  # the last one it was asked about
 
     @property
     def static(self) -> StaticPart:
@@ -92,6 +93,7 @@ class KeptEvaluation:
     def sync(self, cycle: Cycle, pod: Any) -> Buckets | Flat:
         """Re-evaluates what changed since the last time. A plugin that fails spoils the whole: start over."""
         nodes = self._cluster.nodes
+        self.pod = pod
         try:
             self._static.sync(cycle, pod)
             if self._changing:

@@ -58,6 +58,9 @@ class KeptEvaluations:
     def __iter__(self) -> Iterator[KeptEvaluation]:
         return iter(list(self._kept.values()))
 
+    def by_class(self) -> list[tuple[PodClass, KeptEvaluation]]:
+        return list(self._kept.items())
+
     @property
     def nbytes(self) -> int:
         """How much memory they take, as far as it was looked at."""
