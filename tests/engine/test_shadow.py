@@ -1,4 +1,4 @@
-"""`check(afresh=True)` finds what is kept and no longer so: damage, or a plugin that reads more than it says."""
+"""`check(afresh=True)` finds what is kept and not so any more: damage, or a plugin that reads too much."""
 
 from __future__ import annotations
 

@@ -26,10 +26,10 @@ SPREAD = 4  # so many connections, and
 GATHER_S = 0.002  # what is to be sent waits so long for more while there are answers to come
 SMOOTHING = 0.1  # weight of the last answer in how quick a server is
 SLOW_S = 0.016  # who takes longer than this for an answer does not notice when
-PART = 1 / 8  # of it passes before the answer is read; but
-LONGEST_DOZE_S = 0.016  # never more than this, and only with answers to come over
+PART = 1 / 4  # of it passes before the answer is read; but
+LONGEST_DOZE_S = 0.03  # never more than this, and only with answers to come over
 MANY = 8  # connections or more
-SETTLED_S = 0.001  # after an answer; by then what it leads to is sent
+TURNS = 4  # of the loop after an answer; by then what it leads to is sent
 ALONE_S = 60.0  # who ends a connection with several requests on it gets them one by one for so long
 
 Check = Callable[[], None]
@@ -60,7 +60,7 @@ class Connections:
         self._flush: asyncio.Handle | None = None  # the next time that something is sent
         self._sweep: asyncio.TimerHandle | None = None  # the next look for answers that are overdue
         self._doze = doze
-        self._dozing: asyncio.TimerHandle | None = None  # the next moment in which nothing is read
+        self._dozing: asyncio.Handle | None = None  # the next moment in which nothing is read
 
     async def exchange(self, request: bytes, timeout_s: float, check: Check | None = None) -> Answer:
         """The answer to the bytes of a whole request, or Unreachable. What `check` raises, just before the
@@ -82,9 +82,9 @@ class Connections:
             task.cancel()
         for connection in still_open:
             connection.close()
-        for timer in (self._sweep, self._dozing):
-            if timer is not None:
-                timer.cancel()
+        for planned in (self._sweep, self._dozing):
+            if planned is not None:
+                planned.cancel()
         self._sweep = self._dozing = None
         self._open.clear()
         self._idle.clear()
@@ -225,7 +225,7 @@ class Connections:
             connection.idle_since = now
             self._idle.append(connection)
             if self._answer_s > SLOW_S and self._dozing is None:
-                self._dozing = asyncio.get_running_loop().call_later(SETTLED_S, self._gather)
+                self._gather(TURNS)
         else:
             if connection.lost_several:
                 self._alone_until = now + ALONE_S
@@ -233,8 +233,11 @@ class Connections:
         if self._queue:
             self._send_soon()
 
-    def _gather(self) -> None:
+    def _gather(self, turns: int) -> None:
         """The whole loop sleeps, so that answers and events that come meanwhile are read in one turn."""
+        if turns:
+            self._dozing = asyncio.get_running_loop().call_soon(self._gather, turns - 1)
+            return
         self._dozing = None
         if len(self._open) - len(self._idle) >= MANY:
             self._doze(min(LONGEST_DOZE_S, PART * self._answer_s))
