@@ -8,7 +8,6 @@ for a pod: taking it in, the queue, the whole scheduling cycle, and the confirma
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter, process_time
@@ -21,6 +20,7 @@ from mooring.engine.engine import Engine
 from mooring.engine.events import Bound, NodeAdded, ObjectAdded, PodAdded
 from mooring.kube.decode import Decoders
 from mooring.kube.resources import REPLICA_SETS, SERVICES
+from mooring.kube.settling import settled
 from mooring.model.objects import Node, Object, Pod
 from mooring.plugins.catalogue import plans_with
 
@@ -89,12 +89,11 @@ def measure(things: Things, warm_up: int) -> Figures:
     fill(engine, things)
     warm_up = min(warm_up, len(things.pods))
     place_all(engine, things.pods[:warm_up])
-    gc.collect()
-    gc.freeze()
     pods = things.pods[warm_up:]
-    wall, cpu = perf_counter(), process_time()
-    bound = place_all(engine, pods)
-    return Figures(len(pods), bound, perf_counter() - wall, process_time() - cpu)
+    with settled():
+        wall, cpu = perf_counter(), process_time()
+        bound = place_all(engine, pods)
+        return Figures(len(pods), bound, perf_counter() - wall, process_time() - cpu)
 
 
 def place_all(engine: Engine, pods: Sequence[Pod]) -> int:

@@ -6,7 +6,6 @@ Inside lie the queue, the choice, taking the place, and the decision with its co
 
 from __future__ import annotations
 
-import gc
 import resource
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -21,10 +20,12 @@ from mooring.bench.steps import Step
 from mooring.engine.decisions import Bind, Decision, Evict
 from mooring.engine.engine import Engine
 from mooring.engine.events import Bound, NodeAdded, ObjectAdded, PodAdded, PodDeleted
+from mooring.kube.settling import settled
 from mooring.model.objects import Pod
 from mooring.plugins.catalogue import plans_with
 
 WARM_UP_PODS = 100
+TOLD_TIMES = 100  # how often progress is told: a bar takes as long to draw as a pod to place
 
 
 class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -77,24 +78,22 @@ def run_case(
     if not case.cold:
         _warm_up(engine, [_renamed(p) for p in case.make_pods(min(WARM_UP_PODS, pods), nodes)])
     wanted = list(case.make_pods(pods, nodes))
-    gc.collect()
-    gc.freeze()  # what is there before the first decision is not looked at again
     evicting: list[float] = []  # the cycles that make room
     seen: list[Window] = []
-    bound = 0
-    wall, cpu = perf_counter(), process_time()
-    with watched or nullcontext():
+    bound = told = 0
+    with settled(), watched or nullcontext():
+        wall, cpu = perf_counter(), process_time()
         for start, end in _parts(pods, windows or 1):
             cycles: list[float] = []
             spent = process_time()
             for first in range(start, end, case.arrive_together):
                 _arrive(engine, case, wanted, range(first, min(first + case.arrive_together, end)))
                 bound += _drain(engine, cycles, evicting)
-                if progress is not None:
+                if progress is not None and first >= told:
                     progress(first, pods)
+                    told = first + pods // TOLD_TIMES
             seen.append(Window(end - start, process_time() - spent, sorted(cycles)))
-    wall, cpu = perf_counter() - wall, process_time() - cpu
-    gc.unfreeze()
+        wall, cpu = perf_counter() - wall, process_time() - cpu
     cycles = sorted(each for window in seen for each in window.cycles)
     return Measured(
         case=case.name,

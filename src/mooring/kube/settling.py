@@ -9,6 +9,8 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 YOUNG, MIDDLE, OLD = 50_000, 20, 100  # allocations until the youngest are looked at; and how often others
 AT_FIRST = 500_000  # while everything is read: nearly all of it stays
@@ -26,6 +28,19 @@ def settle() -> None:
     gc.set_threshold(YOUNG, MIDDLE, OLD)
     gc.freeze()
     _give_back()
+
+
+@contextmanager
+def settled() -> Iterator[None]:
+    """As after `settle`, for as long as it lasts: for measuring what a scheduler takes that runs for days."""
+    before = gc.get_threshold()
+    gc.collect()
+    settle()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)
 
 
 def _give_back() -> None:
