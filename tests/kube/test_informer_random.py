@@ -162,7 +162,7 @@ class SmallPages(Client):
 
 
 @settings(max_examples=300, deadline=None)
-@given(rng=st.randoms(use_true_random=False), writes=st.integers(0, 80), limit=st.integers(1, 4))
+@given(rng=st.randoms(use_true_random=True), writes=st.integers(0, 80), limit=st.integers(1, 4))
 def test_what_is_told_adds_up_to_what_there_is(rng: random.Random, writes: int, limit: int) -> None:
     server, heard = asyncio.run(follow(rng, writes, limit))
     there = server.shown(PATH)
