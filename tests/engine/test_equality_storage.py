@@ -124,6 +124,11 @@ def test_every_step_of_a_long_life_is_right(part: int) -> None:
     assert min(seen[what] for what in ("bind", "wait", "preempt", "volumes", "give way")) > 0, seen
 
 
+@pytest.mark.parametrize("seed", [1198390795])  # a volume is replaced between the choice and its first write
+def test_lives_that_went_wrong(seed: int) -> None:
+    long_life(seed)
+
+
 @pytest.mark.soak
 @settings(max_examples=EXAMPLES, **QUIET)
 @given(*WORLDS)
