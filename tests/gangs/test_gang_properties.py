@@ -82,6 +82,11 @@ def test_room_kept_for_a_gang_that_fell_apart_is_given_up(seed: int) -> None:
     a_life(seed)
 
 
+def test_a_gang_that_lost_all_its_pods_begins_anew() -> None:
+    """A pod that comes to it later waits until there are enough again."""
+    a_life(1198390649)
+
+
 @pytest.mark.soak
 def test_soak_lives_with_gangs() -> None:
     for seed in soak_seeds(LIVES):

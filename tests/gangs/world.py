@@ -107,6 +107,10 @@ class World:
 
     def delete(self, uid: str) -> None:
         gone = self.pods.pop(uid)
+        gang = self.gang_of.get(uid)
+        if gang is not None and all(self.gang_of.get(other) is not gang for other in self.pods):
+            self.satisfied.discard(gang.name)  # a gang without pods is forgotten; those that come begin anew
+            self.started.discard(gang.name)
         self._tell(PodDeleted(gone))
 
     def schedule(self, cycles: int) -> None:
