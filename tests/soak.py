@@ -36,13 +36,22 @@ Round = Callable[[int, int], int]  # seed and examples in, exit code out
 
 
 def wanted(said: Mapping[str, str]) -> Wanted:
-    limit = float(said["SOAK_CPU_SECONDS"]) if said.get("SOAK_CPU_SECONDS") else None
+    limit = number(said, "SOAK_CPU_SECONDS")
     usual = EXAMPLES if limit is None else EXAMPLES_A_ROUND
+    seed = number(said, "SOAK_SEED")
     return Wanted(
-        examples=int(said.get("SOAK_EXAMPLES") or usual),
+        examples=number(said, "SOAK_EXAMPLES") or usual,
         cpu_seconds=limit,
-        seed=int(said.get("SOAK_SEED") or random.SystemRandom().randrange(SEEDS)),
+        seed=random.SystemRandom().randrange(SEEDS) if seed is None else seed,
     )
+
+
+def number(said: Mapping[str, str], name: str) -> int | None:
+    """What a variable says; None when it says nothing."""
+    word = said.get(name, "")
+    if word and not word.isdecimal():
+        raise SystemExit(f"{name}={word} is not a whole number; for example: make soak {name}=3600")
+    return int(word) if word else None
 
 
 def soak(want: Wanted, play: Round, cpu_used: Callable[[], float], say: Callable[[str], None]) -> int:

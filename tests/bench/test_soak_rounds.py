@@ -66,3 +66,10 @@ def test_seeds_of_rounds_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.update(soaking.soak_seeds(600))
     assert len(seen) == 300
     assert min(seen) >= 600
+
+
+@pytest.mark.parametrize("name", ["SOAK_CPU_SECONDS", "SOAK_EXAMPLES", "SOAK_SEED"])
+@pytest.mark.parametrize("word", ["an hour", "-1", "1.5"])
+def test_a_mistyped_number_is_told(name: str, word: str) -> None:
+    with pytest.raises(SystemExit, match=f"{name}={word} is not a whole number"):
+        wanted({name: word})

@@ -38,43 +38,27 @@ def _spread(key: str, max_skew: int, unsatisfiable: str, **more: Any) -> PodSpec
     return pod_spec(topologySpreadConstraints=[constraint])
 
 
+HARD_ZONES, SOFT_ZONES = (_spread(ZONE, 5, otherwise) for otherwise in ("DoNotSchedule", "ScheduleAnyway"))
+HARD_RACKS, SOFT_RACKS = (_spread(RACK, 1, otherwise) for otherwise in ("DoNotSchedule", "ScheduleAnyway"))
+
+
+def _spreading(name: str, about: str, key: str, spec: PodSpec) -> Case:
+    return Case(
+        name=name,
+        about=about,
+        make_node=_node_of_three_zones if key == ZONE else _node_of_many_racks,
+        make_first_pods=FIRST,
+        make_pods=pods_of(spec, labels=BLUE),
+        first_pods=5000 if key == ZONE else 1000,
+        pods=5000,
+    )
+
+
 TOPOLOGY_CASES: Final = (
-    Case(
-        name="TopologySpreading",
-        about="spread over three zones, with a skew of 5 at most",
-        make_node=_node_of_three_zones,
-        make_first_pods=FIRST,
-        make_pods=pods_of(_spread(ZONE, 5, "DoNotSchedule"), labels=BLUE),
-        first_pods=5000,
-        pods=5000,
-    ),
-    Case(
-        name="PreferredTopologySpreading",
-        about="preferably spread over three zones",
-        make_node=_node_of_three_zones,
-        make_first_pods=FIRST,
-        make_pods=pods_of(_spread(ZONE, 5, "ScheduleAnyway"), labels=BLUE),
-        first_pods=5000,
-        pods=5000,
-    ),
-    Case(
-        name="TopologySpreadingRacks",
-        about="spread over 500 racks, with a skew of 1 at most",
-        make_node=_node_of_many_racks,
-        make_first_pods=FIRST,
-        make_pods=pods_of(_spread(RACK, 1, "DoNotSchedule"), labels=BLUE),
-        first_pods=1000,
-        pods=5000,
-    ),
-    Case(
-        name="PreferredTopologySpreadingRacks",
-        about="preferably spread over 500 racks",
-        make_node=_node_of_many_racks,
-        make_first_pods=FIRST,
-        make_pods=pods_of(_spread(RACK, 1, "ScheduleAnyway"), labels=BLUE),
-        first_pods=1000,
-        pods=5000,
-    ),
+    _spreading("TopologySpreading", "spread over three zones, with a skew of 5 at most", ZONE, HARD_ZONES),
+    _spreading("PreferredTopologySpreading", "preferably spread over three zones", ZONE, SOFT_ZONES),
+    _spreading("TopologySpreadingRacks", "spread over 500 racks, with a skew of 1 at most", RACK, HARD_RACKS),
+    _spreading("PreferredTopologySpreadingRacks", "preferably spread over 500 racks", RACK, SOFT_RACKS),
     Case(
         name="DefaultTopologySpreading",
         about="pods of a Service, spread over hosts and zones without being told",
