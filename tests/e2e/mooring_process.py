@@ -9,12 +9,14 @@ from pathlib import Path
 
 import yaml
 
+from e2e.authorized import wait_until_allowed
 from e2e.control_plane import ControlPlane
 from e2e.process import LOOPBACK, free_ports
 from e2e.scheduler import Config, Scheduler
 
 MANIFESTS = Path(__file__).parents[2] / "deploy" / "manifests"
 IDENTITY = ("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+ROLES = ("ClusterRole", "Role")
 NAME = "mooring"
 NAMESPACE = "mooring-system"
 LEASE = (f"--leader-elect-resource-name={NAME}", f"--leader-elect-resource-namespace={NAMESPACE}")
@@ -58,6 +60,9 @@ def identity(plane: ControlPlane) -> Path:
         each for path in sorted(MANIFESTS.glob("*.yaml")) for each in yaml.safe_load_all(path.read_text())
     ]
     plane.kubectl.apply(*(each for each in documents if each and each["kind"] in IDENTITY))
+    for each in documents:
+        if each and each["kind"] in ROLES:
+            wait_until_allowed(plane.api, NAMESPACE, NAME, each["rules"][0])
     return plane.service_account(NAMESPACE, NAME)
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import yaml
 
 from e2e.api import Object
+from e2e.authorized import wait_until_allowed
 from e2e.control_plane import ControlPlane
 from e2e.mooring_process import MANIFESTS, NAME
 
@@ -85,6 +86,8 @@ class Account:
         own = {"metadata": {"name": NAME}, "rules": without(rules("Role"), missing)}
         create(f"{RBAC}{inside}/roles", own)
         create(f"{RBAC}{inside}/rolebindings", self._binding("Role", NAME))
+        for kind in ("ClusterRole", "Role"):
+            wait_until_allowed(self._api, self.namespace, NAME, without(rules(kind), missing)[0])
         return self._plane.service_account(self.namespace, NAME)
 
     def may_all_but(self, missing: Right | None) -> None:

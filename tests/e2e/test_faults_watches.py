@@ -47,7 +47,7 @@ def test_watches_are_cut(cluster: Cluster, proxy: FaultyProxy, start_mooring: St
                 cluster.api.delete(f"{cluster.pods_path}/{each.name}", grace_seconds=0)
         with Arrivals(cluster, lasting, seed=seed, pause=0.02) as arrivals:  # they fill the cluster
             audit.check(arrivals.all())
-    assert cutting.times > 5
+        wait_for(lambda: cutting.times > 5, saying="watches to be cut")
     assert len(proxy.requests(LIST)) == lists, "a watch that is cut is taken up where it was, without a list"
 
 
@@ -70,7 +70,7 @@ class Cutting:
         self._thread.join()
 
     def _cut(self) -> None:
-        while not self._over.wait(self._draw.uniform(0.05, 1.0)):
+        while not self._over.wait(self._draw.uniform(0.05, 0.5)):
             kind = self._draw.choice(("pods", "nodes", ""))
             self.times += bool(self._proxy.cut(watch_of(kind) if kind else WATCH))
 
