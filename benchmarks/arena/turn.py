@@ -11,7 +11,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ EVENTS = f"/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 REST_S = 2.0  # without any work to speak of, a scheduler is at rest
 IDLE_CPU_S = 0.05
+SERVERS = ("kube-apiserver", "etcd")
 PATIENCE_S = 120.0
 
 
@@ -44,6 +45,26 @@ class Figures(msgspec.Struct, frozen=True):
     pods_per_s: float
     cpu_ms_per_pod: float
     rss_mb: float
+    # From the first bind to the last:
+    server_cores: float  # the API server and etcd kept busy
+    own_cores: float  # the scheduler kept busy
+    idle_cores: float  # nobody used
+
+
+class Spent(msgspec.Struct, frozen=True):
+    """Processor seconds used so far."""
+
+    at: float
+    server: float
+    own: float
+    idle: float
+
+    def cores_since(self, before: Spent) -> dict[str, float]:
+        took = max(self.at - before.at, 1e-9)
+        return {
+            f"{who}_cores": (getattr(self, who) - getattr(before, who)) / took
+            for who in ("server", "own", "idle")
+        }
 
 
 class Turn:
@@ -60,13 +81,13 @@ class Turn:
         with self._scheduler:
             self._plane.api.create_all(PODS, wanted)
             self._rest()
-            with BoundPods(self._plane, len(wanted)) as bound:
-                cpu = self._cpu_s()
+            with BoundPods(self._plane, len(wanted), self._spent) as bound:
+                cpu = cpu_s(self._scheduler.pid)
                 released = time.monotonic()
                 give_up_lease(self._plane)
                 wait_for(bound.all_there, within=PATIENCE_S, every=0.05, saying="all pods to be bound")
             self._rest()
-            cpu = self._cpu_s() - cpu
+            cpu = cpu_s(self._scheduler.pid) - cpu
             rss = self._rss_mb()
         first, last = bound.moments[0] - released, bound.moments[-1] - released
         return Figures(
@@ -78,36 +99,51 @@ class Turn:
             pods_per_s=(len(wanted) - 1) / (last - first),
             cpu_ms_per_pod=1000 * cpu / len(wanted),
             rss_mb=rss,
+            **bound.spent[-1].cores_since(bound.spent[0]),
         )
+
+    def _spent(self) -> Spent:
+        servers = (self._plane.processes[name].pid for name in SERVERS)
+        return Spent(time.monotonic(), sum(map(cpu_s, servers)), cpu_s(self._scheduler.pid), idle_s())
 
     def _rest(self) -> None:
         """Until it has nothing to do any more: every pod read, every Event written."""
-        since, spent = time.monotonic(), self._cpu_s()
+        since, spent = time.monotonic(), cpu_s(self._scheduler.pid)
 
         def rested() -> bool:
             nonlocal since, spent
-            now = self._cpu_s()
+            now = cpu_s(self._scheduler.pid)
             if now - spent > IDLE_CPU_S:
                 since, spent = time.monotonic(), now
             return time.monotonic() - since > REST_S
 
         wait_for(rested, within=PATIENCE_S, every=0.1, saying=f"{self._scheduler.name} to rest")
 
-    def _cpu_s(self) -> float:
-        """CPU time of the process, in user mode and in the kernel, from the system's own count."""
-        fields = Path(f"/proc/{self._scheduler.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
-
     def _rss_mb(self) -> float:
         lines = Path(f"/proc/{self._scheduler.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
-class BoundPods:
-    """Notes when each pod is bound, as the API server tells it, without reading what it tells."""
+def cpu_s(pid: int) -> float:
+    """CPU time of a process, in user mode and in the kernel, from the system's own count."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
 
-    def __init__(self, plane: ControlPlane, count: int) -> None:
+
+def idle_s() -> float:
+    """What the processors of this machine did not use, all together. Waiting for a disk is idle, too."""
+    _, _, _, _, idle, waiting, *_ = Path("/proc/stat").read_text().splitlines()[0].split()
+    return (int(idle) + int(waiting)) / CLOCK_TICKS
+
+
+class BoundPods:
+    """Notes when each pod is bound, as the API server tells it, without reading what it tells. Looks at the
+    first and at the last what was spent by then."""
+
+    def __init__(self, plane: ControlPlane, count: int, look: Callable[[], Spent]) -> None:
         self.moments: list[float] = []
+        self.spent: list[Spent] = []
+        self._look = look
         self._plane = plane
         self._count = count
         self._thread = threading.Thread(target=self._listen, daemon=True)
@@ -137,9 +173,12 @@ class BoundPods:
             self._listening.set()
             while not self.all_there() and (line := answer.readline()):
                 if line.startswith(b'{"type":"ADDED"'):  # to those that have a node
+                    if not self.moments:
+                        self.spent.append(self._look())
                     self.moments.append(time.monotonic())
                 version = line.split(b'"resourceVersion":"', 1)[1].split(b'"', 1)[0].decode()
             connection.close()
+        self.spent.append(self._look())
 
 
 def hold_lease(plane: ControlPlane) -> None:

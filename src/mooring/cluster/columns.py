@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.images import Images
-from mooring.cluster.nodes import Ints, NodeTable
+from mooring.cluster.nodes import Column, Ints, NodeTable
 from mooring.cluster.view import StaticNode
 from mooring.errors import ScopeError
 from mooring.model.objects import Taint
@@ -50,14 +50,14 @@ class StaticColumns:
 
     @property
     def max_pods(self) -> Ints:
-        return self._read(self._nodes.max_pods.array)
+        return self._of(self._nodes.max_pods)
 
     @property
     def images(self) -> Images:
         return self._nodes.images
 
     def allocatable(self, resource: str) -> Ints:
-        return self._read(self._nodes.resources[self._nodes.resource(resource)].allocatable.array)
+        return self._of(self._nodes.resources[self._nodes.resource(resource)].allocatable)
 
     def divisor(self, resource: str) -> NDArray[np.float64]:
         """What there is of a resource, at least 1, to divide by."""
@@ -91,6 +91,10 @@ class StaticColumns:
     def _as_declared(self, view: Callable[[int], StaticNode]) -> Callable[[int], StaticNode]:
         return lambda row: StaticNode(self._nodes, view(row)._pods, row)
 
+    def _of(self, column: Column) -> Ints:
+        at = self._at
+        return column.first(at.stop) if isinstance(at, slice) else self._read(column.array)
+
     def _read(self, column: NDArray[T]) -> NDArray[T]:
         seen = column[self._at]
         seen.flags.writeable = False  # it may be the table's own memory
@@ -112,19 +116,19 @@ class NodeColumns(StaticColumns):
 
     @property
     def pod_count(self) -> Ints:
-        return self._read(self._nodes.pods.array)
+        return self._of(self._nodes.pods)
 
     def requested(self, resource: str) -> Ints:
-        return self._read(self._nodes.resources[self._nodes.resource(resource)].requested.array)
+        return self._of(self._nodes.resources[self._nodes.resource(resource)].requested)
 
     def free(self, resource: str) -> Ints:
         return np.asarray(self.allocatable(resource) - self.requested(resource))
 
     def requested_nonzero(self, resource: str) -> Ints:
         if resource == "cpu":
-            return self._read(self._nodes.nonzero_cpu_milli.array)
+            return self._of(self._nodes.nonzero_cpu_milli)
         if resource == "memory":
-            return self._read(self._nodes.nonzero_memory.array)
+            return self._of(self._nodes.nonzero_memory)
         return self.requested(resource)
 
     def port_clashes(self, ports: Iterable[HostPort]) -> Bools:

@@ -29,19 +29,30 @@ FIRST_CAPACITY = 64
 
 
 class Column:
-    """One array over nodes, and a view of it for single values."""
+    """One array over nodes, and views of it: of single values, and of the first rows for reading only."""
 
-    __slots__ = ("array", "at")
+    __slots__ = ("_first", "array", "at")
+    _first: Ints
 
     def __init__(self, capacity: int) -> None:
-        self.array: Ints = np.zeros(capacity, np.int64)
-        self.at = memoryview(self.array)  # type: ignore[arg-type]
+        self._put(np.zeros(capacity, np.int64))
 
     def grow(self, capacity: int) -> None:
         wider = np.zeros(capacity, np.int64)
         wider[: len(self.array)] = self.array
-        self.array = wider
-        self.at = memoryview(wider)  # type: ignore[arg-type]
+        self._put(wider)
+
+    def first(self, rows: int) -> Ints:
+        """So many rows from the first on. They are read very often, so the same view serves again."""
+        if len(self._first) != rows:
+            self._first = self.array[:rows]
+            self._first.flags.writeable = False
+        return self._first
+
+    def _put(self, array: Ints) -> None:
+        self.array = array
+        self.at = memoryview(array)  # type: ignore[arg-type]
+        self._first = array[:0]
 
 
 class ResourceColumns:

@@ -90,10 +90,8 @@ class RowForms:
             scores = scores + (score if weight == 1 else weight * score)
         bases[:] = scores
         np.add(bases, static, out=bases, casting="same_kind")
-        # Not the base but `nowhere` where a row does not pass; quicker than `np.where`.
-        bases -= self._nowhere
-        bases *= ok
-        bases += self._nowhere
+        if not ok.all():
+            bases[~ok] = self._nowhere
         # What stands for rows that do not pass means nothing: one number for all of them.
         return [s.many(cycle, self._shown(s, pod), columns, ok, nodes) * ok for s, _ in forms.raw]
 
