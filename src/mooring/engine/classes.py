@@ -7,17 +7,19 @@ selectors that match its labels. Labels nobody selects on make no difference.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from typing import Any
 
 import msgspec
+from msgspec.structs import astuple
 
 from mooring.cluster.interning import Interner
 from mooring.cluster.labelsets import LabelSets
+from mooring.engine.pipeline import Pipeline, make_pipeline
 from mooring.framework import answers
-from mooring.framework.domain import DomainPlugin
 from mooring.framework.forms import Filter, Scorer
 from mooring.framework.inspection import signs_itself
 from mooring.framework.plugin import WHOLE_POD, Plugin
-from mooring.framework.profile import Hook, Profile
+from mooring.framework.profile import Profile
 from mooring.framework.scope import UNSIGNABLE, Scope
 from mooring.model.objects import Pod, PodSpec
 
@@ -28,7 +30,7 @@ Signs = tuple[Hashable, ...]
 SpecSigns = tuple[PodSpec, Signs, int, bool]  # also their number, and whether other pods can be alike
 
 
-class PodClass(msgspec.Struct, eq=False):
+class PodClass(Pipeline, eq=False, kw_only=True):
     """Pods of one profile that placement cannot tell apart."""
 
     id: int
@@ -36,52 +38,7 @@ class PodClass(msgspec.Struct, eq=False):
     signs: dict[str, Hashable]  # by plugin; a plugin that is not here has nothing to say
     shared: bool  # False: this pod is unlike any other
     matches: tuple[int, ...]  # ids of the selectors that match its labels
-    filters: tuple[Filter, ...] = ()
-    scorers: tuple[tuple[Scorer, int], ...] = ()
-    pre_filters: tuple[Hook, ...] = ()
-    pre_scores: tuple[Hook, ...] = ()
-    kept_pre_scores: tuple[Hook, ...] = ()  # those of plugins that keep their answers
-    reserves: tuple[Hook, ...] = ()
-    permits: tuple[Hook, ...] = ()
-    pre_flights: tuple[Hook, ...] = ()
-    patches: tuple[Hook, ...] = ()
-    keeps: bool = False  # every plugin that looks at it keeps its answers
-    goes_straight_on: bool = False  # nothing runs before nodes are asked
-    holds_freely: bool = False  # nobody has a say once it has a place
     met: bool = False  # a pod of it has been placed, or tried, before
-
-    def __post_init__(self) -> None:
-        """Sorts out once which plugins concern the class: the others cost its pods nothing."""
-        profile, signs = self.profile, self.signs
-        judging = {name for name, sign in signs.items() if profile.plugins[name].judges(sign)}
-        self.filters = tuple(form for form in profile.filters if form.name in judging)
-        self.scorers = tuple((form, weight) for form, weight in profile.scorers if form.name in judging)
-        self.pre_filters = self._concerned("pre_filter")
-        self.pre_scores = tuple(
-            hook for hook in self._concerned("pre_score") if hook.name in judging or hook.name not in signs
-        )
-        self.kept_pre_scores = tuple(hook for hook in self.pre_scores if hook.plugin.scope.kept)
-        self.reserves = self._concerned("reserve")
-        self.permits = self._concerned("permit")
-        self.pre_flights = self._concerned("pre_bind_pre_flight")
-        self.patches = self._concerned("pre_bind_patch")
-        self.goes_straight_on = profile.goes_straight_on and not self.pre_filters
-        self.holds_freely = not (self.reserves or self.permits or self.pre_flights)
-        transformed = profile.at("before_filter") or profile.at("before_score")
-        self.keeps = not transformed and all(
-            _keeps_answers(profile.plugins[name]) for name in judging if name in profile.looking
-        )
-
-    def _concerned(self, point: str) -> tuple[Hook, ...]:
-        evaluating = self.profile.evaluating
-        return tuple(h for h in self.profile.at(point) if h.name in self.signs or h.name not in evaluating)
-
-
-def _keeps_answers(plugin: Plugin) -> bool:
-    """What a plugin reads of a domain can only be followed where it says so, key by key."""
-    if plugin.scope is Scope.DOMAIN:
-        return isinstance(plugin, DomainPlugin)
-    return plugin.scope is not Scope.CLUSTER
 
 
 class ProfileClasses:
@@ -100,6 +57,7 @@ class ProfileClasses:
         self._spec_signs: dict[int, SpecSigns] = {}
         self._sign_ids: Interner[Signs] = Interner()  # quicker to compare than what they stand for
         self._classes: dict[Hashable, PodClass] = {}
+        self._pipelines: dict[Hashable, tuple[Any, ...]] = {}
         self._made = 0
 
     def of(self, pod: Pod) -> PodClass:
@@ -146,7 +104,24 @@ class ProfileClasses:
         signed = {plugin.name: sign for plugin, sign in by_plugin if sign is not None}
         interested: dict[str, Hashable] = {**signed, **self._unsigned}
         self._made += 1
-        return PodClass(self._made, self._profile, interested, shared, matches)
+        return PodClass(
+            *self._pipeline(interested),
+            id=self._made,
+            profile=self._profile,
+            signs=interested,
+            shared=shared,
+            matches=matches,
+        )
+
+    def _pipeline(self, signs: dict[str, Hashable]) -> tuple[Any, ...]:
+        """What runs for classes with these signs: depends on who has something to say, not on what."""
+        plugins = self._profile.plugins
+        judging = tuple([name for name, sign in signs.items() if plugins[name].judges(sign)])
+        key = (tuple(signs), judging)
+        found = self._pipelines.get(key)
+        if found is None:
+            found = self._pipelines[key] = astuple(make_pipeline(self._profile, signs.keys(), judging))
+        return found
 
     def _forget(self) -> None:
         if len(self._spec_signs) > FORGET_ABOVE or len(self._classes) > FORGET_ABOVE:
