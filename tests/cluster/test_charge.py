@@ -7,7 +7,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from mooring.cluster import charge as charge_module
 from mooring.cluster.charge import CPU, EPHEMERAL_STORAGE, MEMORY, Charges
 from mooring.cluster.interning import Interner
 from mooring.model.objects import Container, ContainerStatus, PodStatus, ResourceRequirements
@@ -65,3 +68,36 @@ def test_a_shrinking_sidecar_counts_too(charges: Charges, pod: Make) -> None:
     spec = msgspec.structs.replace(plain.spec, containers=(), init_containers=(sidecar,))
     charge = charges.of(msgspec.structs.replace(plain, spec=spec), bound=True)
     assert dict(charge.columns) == {CPU: 3000}
+
+
+def a_pod(make: Make, cpu: str, ports: tuple[int, ...], holds: str) -> Any:
+    status = PodStatus(container_statuses=(in_use(holds),)) if holds else PodStatus()
+    return make("p", {"cpu": cpu}, ports=ports, status=status)
+
+
+CPU_ASKED, PORTS, CPU_HELD = (
+    st.sampled_from("123"),
+    st.sampled_from([(), (80,)]),
+    st.sampled_from(["", "2", "5"]),
+)
+
+
+@given(
+    met=st.lists(st.tuples(CPU_ASKED, PORTS, CPU_HELD, st.booleans(), st.booleans()), max_size=20),
+    remembered=st.integers(1, 4),
+)
+def test_whatever_was_met_before_a_pod_is_charged_as_if_it_were_the_first(
+    met: list[tuple[str, tuple[int, ...], str, bool, bool]], remembered: int, pod: Make
+) -> None:
+    charges, workloads = Charges(Interner("cpu", "memory", "ephemeral-storage").id), dict[Any, Any]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(charge_module, "REMEMBERED", remembered)
+        for cpu, ports, holds, bound, is_of_workload in met:
+            asked = a_pod(pod, cpu, ports, holds)
+            if is_of_workload:  # such pods share what is derived from their spec
+                asked = workloads.setdefault((cpu, ports, holds), asked).on_node("somewhere")
+            first = Charges(Interner("cpu", "memory", "ephemeral-storage").id)
+            expected = first.of(a_pod(pod, cpu, ports, holds), bound=bound)
+            charge = charges.of(asked, bound=bound)
+            assert (charge.columns, charge.ports) == (expected.columns, expected.ports)
+            assert charge is charges.of(a_pod(pod, cpu, ports, holds), bound=bound)

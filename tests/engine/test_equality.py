@@ -38,7 +38,6 @@ from oracle import Outcome, decide
 
 SOAK_EXAMPLES = int(os.environ.get("MOORING_SOAK_EXAMPLES", "2000"))
 MOST_STEPS = 30
-ALWAYS, WHERE_IT_PAYS, NEVER = "always", "where it pays", "never"  # whose evaluations are kept
 GPU = "nvidia.com/gpu"
 NAMES = [f"n{i}" for i in range(6)]
 MIB = 2**20
@@ -181,13 +180,11 @@ def make_node(name: int, size: int, labels: int, taints: int, held: int, cordon:
 class World:
     """What the API server would say, kept apart from what the engine says."""
 
-    def __init__(self, keeping: str, tier: str | None = None) -> None:
+    def __init__(self, *, keeping: bool, tier: str | None = None) -> None:
         self.stage = Stage(keep_scores=True)
         placer = self.stage.engine.placer
         hold_as(self.stage.engine, tier)
-        placer.keep_evaluations = keeping != NEVER
-        if keeping == ALWAYS:
-            placer.kept.worth = lambda pod_class, cycle: pod_class.keeps and pod_class.shared
+        placer.keep_evaluations = keeping
         self.nodes: dict[str, Node] = {}
         self.placed: dict[str, tuple[Pod, str]] = {}
         self.waiting: dict[str, Pod] = {}
@@ -343,10 +340,11 @@ class World:
 def play(
     nodes: list[tuple[int, ...]],
     steps: list[tuple[str, tuple[int, ...]]],
-    keeping: str,
+    *,
+    keeping: bool,
     tier: str | None = None,
 ) -> World:
-    world = World(keeping, tier)
+    world = World(keeping=keeping, tier=tier)
     for fields in nodes:
         world.put_node(*fields)
     world.may_be_full.clear()
@@ -363,26 +361,20 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck), "database
 @settings(max_examples=600, **QUIET)
 @given(*WORLDS)
 def test_kept_evaluation_gives_the_right_answers(nodes: Any, steps: Any) -> None:
-    play(nodes, steps, ALWAYS)
+    play(nodes, steps, keeping=True)
 
 
 @pytest.mark.parametrize("tier", TIERS)
 @settings(max_examples=150, **QUIET)
 @given(*WORLDS)
 def test_every_tier_gives_the_right_answers(tier: str, nodes: Any, steps: Any) -> None:
-    play(nodes, steps, ALWAYS, tier)
-
-
-@settings(max_examples=150, **QUIET)
-@given(*WORLDS)
-def test_keeping_what_pays_gives_the_right_answers(nodes: Any, steps: Any) -> None:
-    play(nodes, steps, WHERE_IT_PAYS)
+    play(nodes, steps, keeping=True, tier=tier)
 
 
 @settings(max_examples=150, **QUIET)
 @given(*WORLDS)
 def test_full_evaluation_gives_the_right_answers(nodes: Any, steps: Any) -> None:
-    play(nodes, steps, NEVER)
+    play(nodes, steps, keeping=False)
 
 
 @pytest.mark.parametrize("tier", [None, *TIERS])
@@ -390,7 +382,7 @@ def test_full_evaluation_gives_the_right_answers(nodes: Any, steps: Any) -> None
 def test_many_rows_at_once(seed: int, tier: str | None) -> None:
     """Enough nodes, and enough changes between two looks, for rows to be evaluated by columns."""
     draw = random.Random(seed)
-    world = World(ALWAYS, tier)
+    world = World(keeping=True, tier=tier)
     for i in range(70):
         fields = {"labels": draw.choice(LABELS), "taints": draw.choice(TAINTS), "images": draw.choice(IMAGES)}
         each = node(f"w{i}", **draw.choice(SIZES), **fields)
@@ -406,6 +398,6 @@ def test_many_rows_at_once(seed: int, tier: str | None) -> None:
 
 @pytest.mark.soak
 @settings(max_examples=SOAK_EXAMPLES, **QUIET)
-@given(*WORLDS, st.sampled_from([ALWAYS, WHERE_IT_PAYS, NEVER]), st.sampled_from([None, *TIERS]))
-def test_soak(nodes: Any, steps: Any, keeping: str, tier: str | None) -> None:
-    play(nodes, steps, keeping, tier)
+@given(*WORLDS, st.booleans(), st.sampled_from([None, *TIERS]))
+def test_soak(nodes: Any, steps: Any, keeping: bool, tier: str | None) -> None:
+    play(nodes, steps, keeping=keeping, tier=tier)

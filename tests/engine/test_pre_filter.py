@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from engine.stage import BARE, Stage, made, node, pod
+from mooring.framework.scope import Scope
 from mooring.framework.status import SKIP, error, pending, unresolvable, unschedulable, wait
 from mooring.plugins.node_resources_fit import NodeResourcesFit
 
@@ -29,6 +30,27 @@ def test_a_plugin_that_skips_does_not_filter() -> None:
     stage = Stage(lazy).nodes("n")
     stage.wait(pod("p"))
     assert stage.place(pod("q", labels={"skip": "1"})) == "n"
+
+
+def test_a_plugin_that_pre_filters_some_signatures_is_asked_about_those_only() -> None:
+    asked: list[str] = []
+
+    def pre_filter(self: Any, cycle: Any, pod: Any) -> Any:
+        asked.append(pod.name)
+        return unschedulable("no")
+
+    picky = made(
+        "Picky",
+        scope=Scope.STATIC,
+        sign=lambda self, pod: pod.labels.get("ask", "no"),
+        pre_filters=lambda self, sign: sign == "yes",
+        pre_filter=pre_filter,
+    )
+    stage = Stage(picky).nodes("n")
+    assert stage.place(pod("p")) == "n"
+    assert stage.wait(pod("q", labels={"ask": "yes"})).plugins == ("Picky",)
+    assert stage.place(pod("r")) == "n"
+    assert asked == ["q"]
 
 
 def test_the_others_still_run_after_a_rejection_and_the_last_one_shows() -> None:

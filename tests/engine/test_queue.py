@@ -6,7 +6,8 @@ from typing import Any
 
 from engine.stage import Stage, bad, changed, erring, made, node, pod
 from mooring.framework.events import NODE, Action, Hint, Interest
-from mooring.framework.status import pending, unresolvable
+from mooring.framework.plugin import concerns_only
+from mooring.framework.status import Status, pending, unresolvable
 from mooring.model.objects import Pod, PodSchedulingGate, Taint
 
 GATES = (PodSchedulingGate(name="a"), PodSchedulingGate(name="b"))
@@ -108,6 +109,27 @@ def test_a_gate_can_close_again_behind_a_pod_that_failed() -> None:
     stage.nodes(node("huge2", BIG))
     assert stage.where(big) == "backoff"
     assert stage.queued(big).gating_plugin == ""
+
+
+def test_a_gate_that_concerns_some_pods_is_asked_about_those_only() -> None:
+    asked, held = [], pod("held")
+
+    @concerns_only("table")
+    def pre_enqueue(self: Any, pod: Pod) -> Status:
+        asked.append(pod.name)
+        return unresolvable("closed")
+
+    @concerns_only("table")
+    def order_of(self: Any, pod: Pod) -> tuple[float, str]:
+        return 7.0, self.table[pod.uid]
+
+    gate = made("Gate", table={held.uid: "group"}, pre_enqueue=pre_enqueue, order_of=order_of)
+    stage = Stage(gate).nodes("n")
+    assert stage.place(pod("free")) == "n"
+    stage.add(held)
+    assert asked == ["held"]
+    assert stage.where(held) == "unschedulable"
+    assert stage.queued(held).group == (7.0, "group")
 
 
 # waiting for events

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from engine.stage import Stage, made, node, pod
+from mooring.framework.plugin import moves_with_nodes
 from mooring.framework.scope import UNSIGNABLE, Scope
 from mooring.framework.status import unschedulable
 from mooring.model.objects import Pod
@@ -170,3 +171,29 @@ def test_every_scope_is_asked_about_every_pod(scope: Scope) -> None:
 
     stage = Stage(made("NoM", scope=scope, filter=no_m)).nodes("n", "m")
     assert {stage.place(pod(f"p{number}", "1m")) for number in range(6)} == {"n"}
+
+
+def test_a_version_that_moves_with_nodes_is_asked_for_when_they_change() -> None:
+    asked: list[int] = []
+
+    @moves_with_nodes
+    def version(self: Any) -> int:
+        asked.append(1)
+        return len(asked)
+
+    liked = made(
+        "Liked",
+        scope=Scope.STATIC,
+        version=property(version),
+        score=lambda self, cycle, pod, node: len(asked),
+    )
+    stage = Stage(liked).nodes("a", "b")
+    stage.place(pod("p0"))
+    before = len(asked)
+    for number in range(1, 4):
+        stage.place(pod(f"p{number}"))
+    assert before
+    assert len(asked) == before
+    stage.nodes("c")
+    stage.place(pod("p4"))
+    assert len(asked) > before

@@ -107,7 +107,8 @@ class Driver:
         while events:
             if now > end:
                 return True
-            self._pass_on(handle(events.popleft(), now))
+            if decided := handle(events.popleft(), now):
+                self._pass_on(decided)
             now = clock()
         if (wake := self.engine.wake_at()) is not None and wake <= now:
             self._pass_on(handle(Tick(), now))

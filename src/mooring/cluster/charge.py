@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from mooring.model.objects import Pod, PodSpec
+from mooring.model.objects import Pod
 from mooring.model.ports import HostPort
 from mooring.model.requests import Request, bound_request
 
-SPECS_KNOWN = 10_000
+REMEMBERED = 10_000  # requests; above it all are looked up anew
 CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
 FIRST_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 
@@ -30,21 +30,21 @@ class Charges:
     def __init__(self, column_of: Callable[[str], int]) -> None:
         self._column_of = column_of
         self._known: dict[tuple[Request, tuple[HostPort, ...]], Charge] = {}
-        self._of_spec: dict[int, tuple[PodSpec, Charge]] = {}
+        self._of_request: dict[int, tuple[Request, tuple[HostPort, ...], Charge]] = {}  # by identity
 
     def of(self, pod: Pod, *, bound: bool) -> Charge:
         """What a pod takes; a bound pod may hold more than its spec says (in-place resize)."""
         spec = pod.spec
-        if bound:  # specs of bound pods are not shared: remembering them would only cost memory
-            request = bound_request(pod) if _may_be_resized(pod) else spec.request
-            return self._shared(request, spec.host_ports)
-        known = self._of_spec.get(id(spec))
-        if known is not None and known[0] is spec:
-            return known[1]
-        if len(self._of_spec) > SPECS_KNOWN:
-            self._of_spec.clear()
-        charge = self._shared(spec.request, spec.host_ports)
-        self._of_spec[id(spec)] = (spec, charge)
+        request = bound_request(pod) if bound and _may_be_resized(pod) else spec.request
+        ports = spec.host_ports
+        # Pods of a workload share their request: telling it by its identity is quicker than by its amounts.
+        known = self._of_request.get(id(request))
+        if known is not None and known[0] is request and known[1] is ports:
+            return known[2]
+        if len(self._of_request) >= REMEMBERED:
+            self._of_request.clear()
+        charge = self._shared(request, ports)
+        self._of_request[id(request)] = (request, ports, charge)
         return charge
 
     def _shared(self, request: Request, ports: tuple[HostPort, ...]) -> Charge:

@@ -50,8 +50,12 @@ class Statement(msgspec.Struct, eq=False):
         if not 0 <= mark <= len(self._reverses):
             raise ClusterError(f"no checkpoint {mark} in a statement of {len(self._reverses)} changes")
         while len(self._reverses) > mark:
-            change, arguments = self._reverses.pop()
-            change(self._cluster, *arguments)
+            self.undo()
+
+    def undo(self) -> None:
+        """Undoes the last change."""
+        change, arguments = self._reverses.pop()
+        change(self._cluster, *arguments)
 
     def commit(self) -> None:
         """Makes the changes final."""

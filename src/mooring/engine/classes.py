@@ -17,7 +17,7 @@ from mooring.cluster.labelsets import LabelSets
 from mooring.engine.pipeline import Pipeline, make_pipeline
 from mooring.framework import answers
 from mooring.framework.forms import Filter, Scorer
-from mooring.framework.inspection import signs_itself
+from mooring.framework.inspection import pre_filters_some, signs_itself
 from mooring.framework.plugin import WHOLE_POD, Plugin
 from mooring.framework.profile import Profile
 from mooring.framework.scope import UNSIGNABLE, Scope
@@ -57,6 +57,8 @@ class ProfileClasses:
         self._spec_signs: dict[int, SpecSigns] = {}
         self._sign_ids: Interner[Signs] = Interner()  # quicker to compare than what they stand for
         self._classes: dict[Hashable, PodClass] = {}
+        # What a plugin signs is not kept where its answers are not: those are always asked.
+        self._picky = [p for p in plugins if p.scope is not ANYTHING and pre_filters_some(type(p))]
         self._pipelines: dict[Hashable, tuple[Any, ...]] = {}
         self._made = 0
 
@@ -117,10 +119,13 @@ class ProfileClasses:
         """What runs for classes with these signs: depends on who has something to say, not on what."""
         plugins = self._profile.plugins
         judging = tuple([name for name, sign in signs.items() if plugins[name].judges(sign)])
-        key = (tuple(signs), judging)
+        silent = tuple([p.name for p in self._picky if not p.pre_filters(signs.get(p.name))])
+        key = (tuple(signs), judging, silent)
         found = self._pipelines.get(key)
         if found is None:
-            found = self._pipelines[key] = astuple(make_pipeline(self._profile, signs.keys(), judging))
+            found = self._pipelines[key] = astuple(
+                make_pipeline(self._profile, signs.keys(), judging, silent)
+            )
         return found
 
     def _forget(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
@@ -23,13 +23,12 @@ from mooring.engine.placing import Choice, Narrowed
 from mooring.engine.pre_filtering import PreFilter, pre_filter, same_pod, transform
 from mooring.engine.queued import QueuedPod
 from mooring.engine.sessions import close_session, open_session, refusal
-from mooring.engine.story import NARROWED, Note
+from mooring.engine.story import NARROWED
 from mooring.engine.waiting import LONGEST_WAIT_S, PermitWait, Reserved
 from mooring.errors import PluginFailed
 from mooring.framework import answers
 from mooring.framework.answers import PostFilterResult
 from mooring.framework.cycle import Cycle
-from mooring.framework.domain import DOMAINS
 from mooring.framework.offers import Answered, Offer
 from mooring.framework.status import Code, Status
 from mooring.model.objects import Pod
@@ -71,16 +70,13 @@ class SchedulingCycle:
     def begin(self, queued: QueuedPod) -> None:
         """An attempt at a pod begins."""
 
-    def run(self, queued: QueuedPod, now: float) -> list[Decision]:
-        """One attempt, with everything it decides."""
-        return self.go_on(queued, now, self._search)
-
-    def go_on(self, queued: QueuedPod, now: float, step: Step) -> list[Decision]:
-        """What a step decides about a pod, on the cluster as it is. Whatever ends the cycle is told."""
+    def run(self, queued: QueuedPod, now: float, step: Step | None = None) -> list[Decision]:
+        """One attempt, with everything it decides; with a step, one that goes on there, on the cluster as it
+        is. Whatever ends the cycle is told."""
         profile = self._engine.profiles[queued.pod.spec.scheduler_name]
         attempt = Attempt(queued, profile, Cycle(profile.name, now), queued.pod)
         try:
-            self.take_step(attempt, step)
+            self.take_step(attempt, step or self._search)
         except Parked:
             pass
         except Unfit as unfit:
@@ -126,7 +122,6 @@ class SchedulingCycle:
         found = engine.placer.place(attempt.pod_class, attempt.cycle, attempt.pod, narrowed, attempt.session)
         if isinstance(found, FitError):
             self.not_placed(attempt, found)
-        assert isinstance(found, Choice)
         self.take(attempt, found)
 
     def prepare(self, attempt: Attempt) -> Narrowed | None:
@@ -153,7 +148,7 @@ class SchedulingCycle:
     def rejected(self, status: Status) -> FitError:
         return rejected_before(self._engine.cluster.nodes, status)
 
-    def not_placed(self, attempt: Attempt, why: FitError) -> None:
+    def not_placed(self, attempt: Attempt, why: FitError) -> NoReturn:
         """Asks the post-filters for a way out, and ends the cycle."""
         cycle, pod, profile = attempt.cycle, attempt.pod, attempt.profile
         if attempt.together:
@@ -182,7 +177,7 @@ class SchedulingCycle:
         for name, method, _ in profile.at("after_post_filter"):
             answers.call(name, "after_post_filter", method, cycle, pod, why.statuses, status)
         unfit = Unfit(why, ", ".join(reasons), nominated)
-        self.note(attempt, "", unfit.message)
+        self._engine.stories.note(attempt, "", unfit.message)
         raise unfit
 
     def _way_out(
@@ -205,7 +200,7 @@ class SchedulingCycle:
     # taking the place
 
     def take(self, attempt: Attempt, choice: Choice) -> None:
-        statement = self._engine.cluster.statement()
+        statement = Statement(self._engine.cluster)
         reserved = self.hold(attempt, choice, statement)
         statement.commit()
         self.let_go(attempt, reserved)
@@ -218,11 +213,10 @@ class SchedulingCycle:
         node_name = engine.cluster.nodes.object_at(row).metadata.name
         if profile.shapes_pods:
             self._shape(attempt, node_name)
-        self.note(attempt, node_name, "")
+        engine.stories.note(attempt, node_name)
         if choice.totals is not None:
             engine.scores[attempt.queued.pod.key] = choice.totals
         pod = attempt.pod
-        mark = statement.checkpoint()
         statement.take(pod, node_name, row)
         if engine.nominator.node_by_uid:
             engine.nominator.remove(pod.metadata.uid)
@@ -238,7 +232,7 @@ class SchedulingCycle:
                 reserved.takes_long = self._pre_flight(attempt, pod_class, node_name)
         except (Unfit, PluginFailed):
             self.unreserve(reserved)
-            statement.roll_back(mark)
+            statement.undo()
             raise
         return reserved
 
@@ -373,10 +367,3 @@ class SchedulingCycle:
         reason = reason or (UNSCHEDULABLE if why else SCHEDULER_ERROR)
         plugins = (blamed,) if blamed else tuple(sorted(queued.rejectors))
         return Wait(queued.pod, reason, message, plugins, nominated)
-
-    def note(self, attempt: Attempt, node_name: str, message: str) -> None:
-        if attempt.pod_class is not None:
-            attempt.cycle.forget(DOMAINS)  # it knows every node, and notes are kept for long
-            position = self._engine.cluster.history.position
-            note = Note(attempt.queued.pod, attempt.pod_class, attempt.cycle, position, node_name, message)
-            self._engine.stories.note(note)

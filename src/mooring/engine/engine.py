@@ -18,7 +18,7 @@ from mooring.config.scheduler import Extender
 from mooring.engine.backoff import Backoff
 from mooring.engine.classes import ProfileClasses, Specs
 from mooring.engine.decisions import Decision
-from mooring.engine.events import Consulted, Event
+from mooring.engine.events import Bound, Consulted, Event
 from mooring.engine.extenders import Extenders
 from mooring.engine.fit_error import FitError, one_node
 from mooring.engine.full import FullEvaluation
@@ -79,7 +79,7 @@ class Engine:
         first = next(iter(self.profiles.values()))
         hints = parts.hints(self.profiles.values(), extenders=bool(extenders))
         self.queue = parts.queue(Order(first.queue_sort), self._pre_enqueue, hints, backoff)
-        self.queue.order_of = self.group_of if any(p.at("order_of") for p in self.profiles.values()) else None
+        self.queue.order_of = self.group_of if any(p.orders for p in self.profiles.values()) else None
         plugins = (plugin for profile in self.profiles.values() for plugin in profile.plugins.values())
         self._looking_ahead = list({type(p): p for p in plugins if isinstance(p, LooksAhead)}.values())
         self.stories = Stories(self.cluster, FullEvaluation(self.cluster, self.view))
@@ -176,16 +176,17 @@ class Engine:
         # Only now, so that the pod is not woken by the place it has given back itself.
         self._ingest.place_freed(wait.pod, wait.node_name, self.now, but=uid)
 
-    def bound(self, uid: str, node_name: str) -> None:
+    def bound(self, event: Bound, now: float) -> None:
         """A pod was bound. Nothing is left to undo, unless it was not we who bound it."""
+        uid = event.pod.metadata.uid
         reserved = self.binding.pop(uid, None)
         if (wait := self.waiting.pop(uid, None)) is not None:
             wait.settled = True  # somebody else was faster: there is nothing left to permit
             self.cycle.unreserve(wait.reserved)
-        elif reserved is not None and reserved.node_name != node_name:
+        elif reserved is not None and reserved.node_name != event.node:
             self.cycle.unreserve(reserved)
         elif reserved is not None and self.outcomes is not None:
-            self.outcomes.scheduled(reserved, self.now)
+            self.outcomes.scheduled(reserved, now)
 
     def bind_failed(self, uid: str, message: str) -> None:
         """A pod could not be bound: its place is free again, and it backs off as after an error."""
@@ -219,7 +220,10 @@ class Engine:
 
     def group_of(self, pod: Pod) -> tuple[float, str] | None:
         """Since when a pod waits together with others, and what they are called: what it is sorted by."""
-        for name, method, _ in self.profiles[pod.spec.scheduler_name].at("order_of"):
+        uid = pod.metadata.uid
+        for name, method, pods in self.profiles[pod.spec.scheduler_name].orders:
+            if pods is not None and uid not in pods:
+                continue
             try:
                 order: tuple[float, str] | None = method(pod)
             except Exception as error:
@@ -312,7 +316,10 @@ class Engine:
         )
 
     def _pre_enqueue(self, pod: Pod) -> Status | None:
-        for name, method, _ in self.profiles[pod.spec.scheduler_name].gates:
+        uid = pod.metadata.uid
+        for name, method, pods in self.profiles[pod.spec.scheduler_name].gates:
+            if pods is not None and uid not in pods:
+                continue
             try:
                 if (answer := method(pod)) is None:
                     continue

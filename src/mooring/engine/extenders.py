@@ -228,7 +228,7 @@ class Extenders:
         if queued.pod.terminating:
             self._engine.queue.delete(queued.pod.metadata.uid)
             return []
-        return self._engine.cycle.go_on(queued, now, step)
+        return self._engine.cycle.run(queued, now, step)
 
     def _finish(self, consultation: Consultation, attempt: Attempt) -> None:
         """Takes the best of the nodes that are left, or says why none is."""

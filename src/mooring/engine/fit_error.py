@@ -74,14 +74,12 @@ class FitError(msgspec.Struct, frozen=True):
 
     def histogram(self) -> Counter[str]:
         """How many nodes gave each reason. A node may give several."""
-        reasons: Counter[str] = Counter()
-        for status, count in self.counts.items():
+        reasons: dict[str, int] = {}
+        others = self.nodes - sum(self.counts.values())
+        for status, count in (*self.counts.items(), (self.statuses.absent, others)):
             for reason in status.reasons:
-                reasons[reason] += count
-        asked = sum(self.counts.values())
-        for reason in self.statuses.absent.reasons:
-            reasons[reason] += self.nodes - asked
-        return +reasons
+                reasons[reason] = reasons.get(reason, 0) + count
+        return Counter({reason: count for reason, count in reasons.items() if count > 0})
 
     def message(self, post_filter: str = "") -> str:
         text = f"0/{self.nodes} nodes are available:"

@@ -24,6 +24,8 @@ from mooring.framework import answers
 from mooring.framework.answers import FILTER_CODES
 from mooring.framework.cycle import Cycle
 from mooring.framework.forms import Filter, Scorer
+from mooring.framework.plugin import Plugin
+from mooring.framework.scope import Scope
 from mooring.framework.session import Job, Session, Task
 from mooring.framework.status import Code, Status, unschedulable
 from mooring.model.objects import Pod
@@ -32,6 +34,7 @@ SESSION_PREDICATE = unschedulable("node(s) were rejected by a session predicate"
 SESSION = "session"
 PRE_SCORE_CODES = frozenset({Code.SKIP})
 FEWEST_AT_ONCE = 64  # nodes; fewer cost as much
+CLASSES_OPEN = 64  # classes whose open rows are known
 
 
 class Scored(msgspec.Struct, frozen=True):
@@ -39,6 +42,15 @@ class Scored(msgspec.Struct, frozen=True):
 
     totals: Ints
     parts: dict[str, Ints]
+
+
+class Open(msgspec.Struct, frozen=True, eq=False):
+    """The rows that pass the filters which look at node objects alone, as of when; and the other filters."""
+
+    position: int  # of the changes of node objects
+    skipped: frozenset[str]
+    rows: Bools
+    others: list[Filter]
 
 
 class FullEvaluation:
@@ -49,11 +61,13 @@ class FullEvaluation:
         self._view = view
         self._asking = Asking(cluster, view)
         self._partly = PartlyKept(cluster, view)
+        self._open: dict[PodClass, Open] = {}
         self.keeps = False  # answers of classes of which some plugins keep theirs
 
     def forget(self) -> None:
         """Some plugin's kept answers are no longer right."""
         self._partly.forget()
+        self._open.clear()
 
     def feasible(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, candidates: Bools, session: Session | None = None
@@ -129,6 +143,31 @@ class FullEvaluation:
             left = passed
         return found
 
+    def open_rows(self, pod_class: PodClass, cycle: Cycle, pod: Pod) -> Bools:
+        """The rows that pass filters which look at node objects alone: kept until one of those changes."""
+        if (known := self._known_open(pod_class, cycle)) is not None:
+            return known.rows
+        nodes = self._cluster.nodes
+        rows, others = nodes.alive[: nodes.high].copy(), []
+        keeps = pod_class.shared
+        for form in _filters(pod_class, cycle):
+            if form.scope is not Scope.STATIC:
+                others.append(form)
+                continue
+            rows = form.many(cycle, form.shown(pod), form.columns(nodes, self._view), rows, nodes)
+            keeps = keeps and type(form.plugin).version is Plugin.version
+        if keeps:
+            if len(self._open) >= CLASSES_OPEN:
+                self._open.clear()
+            self._open[pod_class] = Open(nodes.node_journal.position, cycle.skip_filter, rows, others)
+        return rows
+
+    def _known_open(self, pod_class: PodClass, cycle: Cycle) -> Open | None:
+        known, position = self._open.get(pod_class), self._cluster.nodes.node_journal.position
+        if known is None or known.position != position or known.skipped != cycle.skip_filter:
+            return None
+        return known
+
     def status(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, row: int, session: Session | None = None
     ) -> Status | None:
@@ -145,11 +184,16 @@ class FullEvaluation:
                     what = f"returned {answer!r}, which is not a pod and a node"
                     raise answers.failed(name, "before_filter", what)
                 pod, node = answer
-        for form in _filters(pod_class, cycle):
+        for form in self._to_ask(pod_class, cycle, row):
             status = form.one(cycle, form.shown(pod), form.view(nodes, node), nodes, self._view)
             if status is not None:
                 return status
         return self._predicate(pod, node, session) if session else None
+
+    def _to_ask(self, pod_class: PodClass, cycle: Cycle, row: int) -> list[Filter]:
+        """The filters about one node. Those that are known to let it pass, whoever is there, are left out."""
+        known = self._known_open(pod_class, cycle)
+        return known.others if known is not None and known.rows[row] else _filters(pod_class, cycle)
 
     def pre_score(self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools | None) -> None:
         """Runs pre_score; a plugin that skips there does not score. Those that keep their answers see no

@@ -57,6 +57,10 @@ class EngineHandle(Handle):
     def counts(self) -> PodCounts:
         return self._engine.cluster.counts
 
+    @property
+    def nodes_version(self) -> int:
+        return self._engine.cluster.nodes.node_journal.position
+
     def unique_label(self, key: str) -> bool:
         return self._engine.cluster.nodes.labels.column(key).unique
 

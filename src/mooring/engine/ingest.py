@@ -56,7 +56,7 @@ class Ingest:
             ObjectAdded: lambda event, now: self._object(event.object, now),
             ObjectChanged: lambda event, now: self._object(event.object, now),
             ObjectDeleted: lambda event, now: self._object_gone(event.object, now),
-            Bound: lambda event, now: engine.bound(event.pod.metadata.uid, event.node),
+            Bound: engine.bound,
             BindFailed: self._bind_failed,
             Consulted: lambda event, now: engine.consulted(event),
             EvictFailed: lambda event, now: engine.evict_failed(event.pod.metadata.uid, event.by),
@@ -100,11 +100,12 @@ class Ingest:
     def _bound_pod(self, pod: Pod, now: float) -> None:
         engine, uid = self._engine, pod.metadata.uid
         if uid in self.pending or uid in engine.binding:
-            self._had_waited(uid, pod.spec.node_name)
+            self._had_waited(pod, now)
         known = engine.cluster.pods.by_uid.get(uid)
         if known is None:
-            with engine.cluster.statement() as statement:
-                placed = statement.take(pod, pod.spec.node_name, bound=True)
+            statement = engine.cluster.statement()  # of one change: nothing to undo if it is refused
+            placed = statement.take(pod, pod.spec.node_name, bound=True)
+            statement.commit()
             engine.cluster.counts.note(placed)  # ahead: a first selector would have to look at all of them
             engine.arrived(placed)
             if engine.queue.listening:  # while a cluster is read in, nobody is
@@ -122,12 +123,13 @@ class Ingest:
         for change in pod_update_events(old, pod, assigned=True):
             engine.queue.move_all(change, now)
 
-    def _had_waited(self, uid: str, node_name: str) -> None:
+    def _had_waited(self, pod: Pod, now: float) -> None:
         """A pod we had to do with is bound: from here on the API server's word counts, no report."""
+        uid = pod.metadata.uid
         self.pending.pop(uid, None)
         self._engine.nominator.remove(uid)
         self._leave_queue(uid)
-        self._engine.bound(uid, node_name)
+        self._engine.bound(Bound(pod, pod.spec.node_name), now)
 
     def _unbound_pod(self, pod: Pod, now: float) -> None:
         engine, uid = self._engine, pod.metadata.uid

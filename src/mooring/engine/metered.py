@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from mooring.cluster.statement import Statement
 from mooring.engine.attempt import Attempt
@@ -140,9 +140,12 @@ class MeteredCycle(SchedulingCycle):
         self._choosing = queued
         queued.started = self._clock()
 
-    def run(self, queued: QueuedPod, now: float) -> list[Decision]:
-        self.begin(queued)
-        return SchedulingCycle.go_on(self, queued, now, self._search)
+    def run(self, queued: QueuedPod, now: float, step: Step | None = None) -> list[Decision]:
+        if step is None:
+            self.begin(queued)
+        else:
+            self._choosing = queued
+        return SchedulingCycle.run(self, queued, now, step)
 
     def _sample(self, left: int) -> None:
         """The cycle that begins is timed in detail; the one after it no longer."""
@@ -151,10 +154,6 @@ class MeteredCycle(SchedulingCycle):
             profile.sample(on=sampled)
         if left < 0:
             self._unsampled = self._meter.gap()
-
-    def go_on(self, queued: QueuedPod, now: float, step: Step) -> list[Decision]:
-        self._choosing = queued
-        return super().go_on(queued, now, step)
 
     def hold(self, attempt: Attempt, choice: Choice, statement: Statement) -> Reserved:
         self._algorithm(self._clock() - attempt.queued.started)
@@ -192,10 +191,9 @@ class MeteredCycle(SchedulingCycle):
         finally:
             self._timer.observe("PreFilter", status, cycle.profile, start)
 
-    def not_placed(self, attempt: Attempt, why: FitError) -> None:
+    def not_placed(self, attempt: Attempt, why: FitError) -> NoReturn:
         if not attempt.profile.at("post_filter"):
             super().not_placed(attempt, why)
-            return
         start, status = self._meter.clock(), ERROR
         try:
             super().not_placed(attempt, why)

@@ -33,14 +33,17 @@ class Pipeline(msgspec.Struct, eq=False):
     holds_freely: bool  # nobody has a say once it has a place
 
 
-def make_pipeline(profile: Profile, interested: Collection[str], judging: Collection[str]) -> Pipeline:
+def make_pipeline(
+    profile: Profile, interested: Collection[str], judging: Collection[str], silent: Collection[str] = ()
+) -> Pipeline:
     """`interested` are the plugins that have anything to say about the class, `judging` those of them whose
-    filters and scores do."""
+    filters and scores do, `silent` those whose pre-filters do not."""
 
     def concerned(point: str) -> tuple[Hook, ...]:
         return tuple(h for h in profile.at(point) if h.name in interested or h.name not in profile.evaluating)
 
-    pre_filters, reserves, permits = concerned("pre_filter"), concerned("reserve"), concerned("permit")
+    pre_filters = tuple(h for h in concerned("pre_filter") if h.name not in silent)
+    reserves, permits = concerned("reserve"), concerned("permit")
     pre_scores = tuple(h for h in concerned("pre_score") if h.name in judging or h.name not in interested)
     pre_flights = concerned("pre_bind_pre_flight")
     transformed = profile.at("before_filter") or profile.at("before_score")

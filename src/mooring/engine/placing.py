@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 
@@ -73,7 +73,6 @@ class Placer:
         self.full = full or FullEvaluation(cluster, view)
         self.verdicts = Verdicts(cluster, self.full)
         self._among_nominated = AmongNominated(cluster, view, nominator, self.full)
-        self.open_rows: dict[PodClass, tuple[Hashable, Bools]] = {}  # as of when, and which
         self.keep_scores = False
         self.count_nodes = False  # for those who log them
         self.keep_evaluations = True  # off: everything is evaluated afresh, for comparing the two
@@ -156,7 +155,6 @@ class Placer:
         self.kept.forget()
         self.verdicts.forget()
         self._among_nominated.forget()
-        self.open_rows.clear()
 
     def _choose(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None, session: Session | None
@@ -168,8 +166,10 @@ class Placer:
             if own is not None and self._fits_own(pod_class, cycle, pod, own, rows, session):
                 if self.count_nodes:
                     self._count(cycle, [own], 1)
+                if not self.keep_scores:
+                    return Choice(own)
                 return self._best_scored(pod_class, cycle, pod, self._mask([own]), session)
-        if session is None and self.keep_evaluations and self.kept.worth(pod_class, cycle):
+        if session is None and self.keep_evaluations and pod_class.keeps and pod_class.shared:
             try:
                 return self._choose_kept(pod_class, cycle, pod, rows)
             except PluginFailed:

@@ -11,7 +11,7 @@ from math import ceil
 
 from mooring.engine.backoff import Backoff
 from mooring.engine.heap import Heap
-from mooring.engine.hints import Hints, Requeue
+from mooring.engine.hints import AFTER_BACKOFF, IMMEDIATELY, SKIP, Hints, Requeue
 from mooring.engine.inflight import InFlight
 from mooring.engine.ordering import Order
 from mooring.engine.queued import ACTIVE, IN_FLIGHT, QueuedPod, Where
@@ -107,7 +107,8 @@ class SchedulingQueue:
                 self.in_flight.record(event)
         elif queued.where is Where.UNSCHEDULABLE:
             for event in events:
-                self._wake(queued, event, now)
+                if self._gate_hears(queued, event):
+                    self._wake(queued, event, now)
                 if queued.where is not Where.UNSCHEDULABLE:
                     break
         else:
@@ -135,7 +136,7 @@ class SchedulingQueue:
         else:
             queued.consecutive_errors += 1
         queued.timestamp, queued.flushed_at = now, None
-        strategy = Requeue.AFTER_BACKOFF
+        strategy = AFTER_BACKOFF
         if queued.rejectors:
             strategy = self._best(queued, self.in_flight.events_for(uid))
         self.in_flight.done(uid)
@@ -205,11 +206,9 @@ class SchedulingQueue:
                 self._wake(queued, UNSCHEDULABLE_TIMEOUT, now)
 
     def _wake(self, queued: QueuedPod, event: ClusterEvent, now: float) -> None:
-        gate = queued.gating_plugin
-        if gate and not (event.wildcard or self._wanted_by(gate, queued, event)):
-            return
+        """Has a pod tried again if the event may help it. A gate that holds it has to hear of the event."""
         strategy = self._hints.worth_requeuing(queued, event)
-        if strategy is Requeue.SKIP or (gate and self._still_held(queued)):
+        if strategy is SKIP or (queued.gating_plugin and self._still_held(queued)):
             return
         self._leave(queued)
         self._requeue(queued, strategy, now)
@@ -222,23 +221,25 @@ class SchedulingQueue:
         queued.gating_message = status.message
         return True
 
-    def _wanted_by(self, gate: str, queued: QueuedPod, event: ClusterEvent) -> bool:
-        return self._hints.wanted(queued.pod.spec.scheduler_name, gate, event)
+    def _gate_hears(self, queued: QueuedPod, event: ClusterEvent) -> bool:
+        """Whether the gate that holds a pod wants to know of an event, if one does."""
+        gate, scheduler = queued.gating_plugin, queued.pod.spec.scheduler_name
+        return not gate or event.wildcard or self._hints.wanted(scheduler, gate, event)
 
     def _best(self, queued: QueuedPod, events: Iterable[ClusterEvent]) -> Requeue:
-        best = Requeue.SKIP
+        best = SKIP
         for event in events:
             answer = self._hints.worth_requeuing(queued, event)
-            if answer is Requeue.IMMEDIATELY:
+            if answer is IMMEDIATELY:
                 return answer
-            if answer is Requeue.AFTER_BACKOFF:
+            if answer is AFTER_BACKOFF:
                 best = answer
         return best
 
     def _requeue(self, queued: QueuedPod, strategy: Requeue, now: float) -> None:
-        if strategy is Requeue.SKIP:
+        if strategy is SKIP:
             self._park(queued)
-        elif strategy is Requeue.AFTER_BACKOFF and self._rests(queued, now):
+        elif strategy is AFTER_BACKOFF and self._rests(queued, now):
             self._enter_backoff(queued)
         else:
             self._enter_active(queued, now)
@@ -259,16 +260,11 @@ class SchedulingQueue:
             self._heaps[queued.where].discard(queued)
         queued.where = Where.NOWHERE
 
-    def _gated(self, queued: QueuedPod) -> bool:
-        """Runs the gates; a pod that is held is parked among the unschedulable."""
-        status = self._pre_enqueue(queued.pod)
-        if status is None:
-            queued.gating_plugin = queued.gating_message = ""
-            return False
+    def _hold(self, queued: QueuedPod, status: Status) -> None:
+        """A gate holds the pod: it is parked among the unschedulable."""
         queued.gating_plugin, queued.gating_message = status.plugin, status.message
         queued.unschedulable_plugins |= {status.plugin}
         self._park(queued)
-        return True
 
     def _park(self, queued: QueuedPod) -> None:
         """Among the unschedulable, or behind the gate that holds it."""
@@ -282,18 +278,24 @@ class SchedulingQueue:
         return self._held.setdefault((queued.pod.spec.scheduler_name, queued.gating_plugin), {})
 
     def _enter_active(self, queued: QueuedPod, now: float) -> None:
-        if not self._gated(queued):
+        """Ready, unless a gate holds it."""
+        if (status := self._pre_enqueue(queued.pod)) is None:
             self._to_active(queued, now)
+        else:
+            self._hold(queued, status)
 
     def _to_active(self, queued: QueuedPod, now: float) -> None:
         queued.where = ACTIVE
+        queued.gating_plugin = queued.gating_message = ""
         if queued.initial_attempt is None:
             queued.initial_attempt = now
         self._active.push(queued)
 
     def _enter_backoff(self, queued: QueuedPod) -> None:
-        if self._gated(queued):
+        if (status := self._pre_enqueue(queued.pod)) is not None:
+            self._hold(queued, status)
             return
+        queued.gating_plugin = queued.gating_message = ""
         # A group is not tried early, as others are when nothing else is ready: it would be all of them again.
         early = queued.rejectors and queued.group is None
         queued.where = Where.BACKOFF if early else Where.ERROR_BACKOFF

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -66,9 +65,9 @@ class RowStatuses(Mapping[int, Status]):
         for number, size in enumerate(np.bincount(numbers, minlength=len(self._sizes)).tolist()):
             self._sizes[number] += size
 
-    def counts(self) -> Counter[Status]:
+    def counts(self) -> dict[Status, int]:
         """How many rows give each status."""
-        return Counter({status: self._sizes[number] for status, number in self._number_of.items()})
+        return {status: self._sizes[number] for status, number in self._number_of.items()}
 
     def resolvable(self) -> Bools:
         """The rows on which evicting pods may help."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import Bools
+from mooring.engine.attempt import Attempt
 from mooring.engine.classes import PodClass
 from mooring.engine.full import FullEvaluation, rows_mask
 from mooring.engine.hints import EXTENDER
@@ -100,11 +101,17 @@ class Stories:
             OrderedDict()
         )  # the latest last; a dict is slow to lose its first
 
-    def note(self, note: Note) -> None:
-        notes, uid = self._notes, note.pod.metadata.uid
+    def note(self, attempt: Attempt, node: str, message: str = "") -> None:
+        """What an attempt comes to, if it got as far as the pod's class."""
+        if attempt.pod_class is None:
+            return
+        cycle, pod = attempt.cycle, attempt.queued.pod
+        if cycle.written:
+            cycle.forget(DOMAINS)  # it knows every node, and notes are kept for long
+        notes, uid = self._notes, pod.metadata.uid
         if uid in notes:
             notes.move_to_end(uid)
-        notes[uid] = note
+        notes[uid] = Note(pod, attempt.pod_class, cycle, self._cluster.history.position, node, message)
         if len(notes) > NOTES_KEPT:
             notes.popitem(last=False)
 

@@ -15,7 +15,6 @@ from mooring.framework import answers
 from mooring.framework.cycle import Cycle
 from mooring.framework.domain import DomainPlugin
 from mooring.framework.forms import Filter
-from mooring.framework.plugin import Plugin
 from mooring.framework.scope import Scope
 from mooring.framework.status import Status
 from mooring.framework.trial import Amounts, Demand
@@ -23,8 +22,6 @@ from mooring.model.objects import Pod
 
 if TYPE_CHECKING:
     from mooring.engine.engine import Engine
-
-CLASSES_KNOWN = 64
 
 
 class NodeTrial:
@@ -90,7 +87,7 @@ def demand_of(engine: Engine, cycle: Cycle, pod: Pod) -> Demand | None:
         return None
     return Demand(
         amounts,
-        _open(engine, pod_class, static, cycle, pod),
+        engine.placer.full.open_rows(pod_class, cycle, pod),
         frozenset(form.name for form in static),
         not others,
         OtherFilters.of(engine, others, cycle, pod) if others else None,
@@ -137,22 +134,6 @@ def _prepared(forms: list[Filter], cycle: Cycle, pod: Pod) -> bool:
     for name, plugin in domains:
         answers.call(name, "domain", plugin.prepare, cycle, pod)
     return len(domains) == len(forms)
-
-
-def _open(engine: Engine, pod_class: PodClass, static: list[Filter], cycle: Cycle, pod: Pod) -> Bools:
-    """The rows that pass filters which look at node objects alone: kept until one of those changes."""
-    nodes, kept = engine.cluster.nodes, engine.placer.open_rows
-    as_of = (nodes.node_journal.position, cycle.skip_filter)
-    if (known := kept.get(pod_class)) is not None and known[0] == as_of:
-        return known[1]
-    rows = nodes.alive[: nodes.high].copy()
-    for form in static:
-        rows = form.many(cycle, form.shown(pod), form.columns(nodes, engine.view), rows, nodes)
-    if pod_class.shared and all(type(form.plugin).version is Plugin.version for form in static):
-        if len(kept) >= CLASSES_KNOWN:
-            kept.clear()
-        kept[pod_class] = as_of, rows
-    return rows
 
 
 def _filters(pod_class: PodClass, cycle: Cycle) -> list[Filter]:

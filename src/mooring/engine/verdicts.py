@@ -6,7 +6,7 @@ those after it pay for the nodes that changed since.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Mapping
 
 import numpy as np
@@ -35,7 +35,7 @@ class Verdict:
         self._resolvable: Bools | None = None
 
     @property
-    def counts(self) -> Counter[Status]:
+    def counts(self) -> dict[Status, int]:
         """How many rows give each status."""
         return self.statuses.counts()
 

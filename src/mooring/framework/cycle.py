@@ -18,25 +18,25 @@ class Cycle(msgspec.Struct, eq=False):
     skip_score: frozenset[str] = frozenset()  # plugins that skipped at pre_score
     skip_pre_bind: frozenset[str] = frozenset()  # plugins that have nothing to do before the bind
     pods_to_activate: tuple[Pod, ...] = ()
-    _state: dict[str, Any] | None = None
+    written: dict[str, Any] | None = None  # by `write`
 
     def write(self, key: str, value: Any) -> None:
         """Keeps a value for later points. A value with a `clone()` is cloned with the cycle."""
-        if self._state is None:
-            self._state = {}
-        self._state[key] = value
+        if self.written is None:
+            self.written = {}
+        self.written[key] = value
 
     def read(self, key: str, *default: Any) -> Any:
         """What was written under a key; KeyError when nothing was and no default is given."""
-        state = self._state or {}
+        state = self.written or {}
         if key not in state and default:
             return default[0]
         return state[key]
 
     def forget(self, prefix: str) -> None:
         """Drops every value whose key begins so."""
-        if self._state:
-            self._state = {key: value for key, value in self._state.items() if not key.startswith(prefix)}
+        if self.written:
+            self.written = {key: value for key, value in self.written.items() if not key.startswith(prefix)}
 
     def activate(self, pod: Pod) -> None:
         """Asks for a pod to be tried again once this one has its place."""
@@ -46,6 +46,6 @@ class Cycle(msgspec.Struct, eq=False):
         """A copy to try things on."""
         copy = Cycle(self.profile, self.now)
         copy.skip_filter, copy.skip_score = self.skip_filter, self.skip_score
-        for key, value in (self._state or {}).items():
+        for key, value in (self.written or {}).items():
             copy.write(key, value.clone() if hasattr(value, "clone") else value)
         return copy

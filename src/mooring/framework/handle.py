@@ -98,6 +98,11 @@ class Handle(ABC):
     def counts(self) -> PodCounts:
         """How many pods on each node match a selector or carry a term."""
 
+    @property
+    @abstractmethod
+    def nodes_version(self) -> int:
+        """Moves when a node object comes, changes or goes."""
+
     @abstractmethod
     def unique_label(self, key: str) -> bool:
         """Whether no two nodes have the same value of a label, as with host names."""

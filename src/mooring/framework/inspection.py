@@ -22,6 +22,16 @@ def signs_itself(plugin: type[Plugin]) -> bool:
     return plugin.sign is not Plugin.sign
 
 
+def pre_filters_some(plugin: type[Plugin]) -> bool:
+    """Whether the class says which pods its `pre_filter` has something to say about."""
+    return plugin.pre_filters is not Plugin.pre_filters
+
+
+def moves_only_with_nodes(plugin: type[Plugin]) -> bool:
+    """Whether the class says that its version stays the same as long as no node object changes."""
+    return getattr(getattr(plugin.version, "fget", None), "moves_with_nodes", False)
+
+
 def check_plugin(plugin: type[Plugin]) -> None:
     """Raises PolicyError with every mistake found."""
     mistakes = [

@@ -78,6 +78,11 @@ class Plugin:
         pods that it has nothing to say about nodes for are then placed as fast as without it."""
         return True
 
+    def pre_filters(self, sign: Hashable) -> bool:
+        """Whether its `pre_filter` has anything to say about pods of a signature: it is not run for others.
+        Asked of plugins that keep their answers."""
+        return True
+
     def endpoints(self) -> Mapping[str, Endpoint]:
         """What the plugin shows of itself over HTTP, by path; see `mooring.framework.endpoints`."""
         return {}
@@ -86,6 +91,23 @@ class Plugin:
 def nothing_to_do(method: Method) -> Method:
     """Marks a point that a configuration may name and at which the plugin does nothing: it is not run."""
     setattr(method, "nothing_to_do", True)  # noqa: B010 - functions take attributes, types do not say so
+    return method
+
+
+def concerns_only(table: str) -> Callable[[Method], Method]:
+    """Marks a `pre_enqueue` or `order_of` that has nothing to say about pods whose uid is not in a table of
+    the plugin: it is not run for those. `table` names the attribute, which is one object for good."""
+
+    def mark(method: Method) -> Method:
+        setattr(method, "concerns_only", table)  # noqa: B010 - as above
+        return method
+
+    return mark
+
+
+def moves_with_nodes(method: Method) -> Method:
+    """Marks a `version` that moves only when a node object comes, changes or goes; only asked for then."""
+    setattr(method, "moves_with_nodes", True)  # noqa: B010 - as above
     return method
 
 

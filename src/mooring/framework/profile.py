@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from mooring.config.document import Origin
@@ -28,6 +28,14 @@ class Hook(NamedTuple):
     plugin: Plugin
 
 
+class Asked(NamedTuple):
+    """One plugin's method at a point that every pod passes on its way into the queue."""
+
+    name: str
+    method: Callable[..., Any]
+    pods: Container[str] | None  # uids of those it has something to say about; None: any
+
+
 class Profile:
     """Plugin instances by point, ready to run; watched while they do when there is a meter."""
 
@@ -37,7 +45,8 @@ class Profile:
         self.plan = plan
         self.plugins = plugins
         self._at = {point: self._enabled(point) for point in POINTS if point not in EXTENSIONS_OF}
-        self.gates = self._at["pre_enqueue"]  # which every pod passes
+        self.orders = self._asked("order_of")
+        self.gates = self._asked("pre_enqueue")
         self._timed_or_not = self.gates, self._timed_gates()
         self.filters = [form for plugin in self._at_config("filter") if (form := Filter.of(plugin))]
         weights = {use.name: use.weight for use in plan.points.get("score", ())}
@@ -74,10 +83,13 @@ class Profile:
             if callable(method) and not getattr(method, "nothing_to_do", False)
         ]
 
-    def _timed_gates(self) -> list[Hook]:
-        return [Hook(gate.name, self._timed(gate), gate.plugin) for gate in self.gates]
+    def _asked(self, point: str) -> list[Asked]:
+        return [Asked(name, method, _concerned(plugin, point)) for name, method, plugin in self._at[point]]
 
-    def _timed(self, gate: Hook) -> Callable[..., Any]:
+    def _timed_gates(self) -> list[Asked]:
+        return [gate._replace(method=self._timed(gate)) for gate in self.gates]
+
+    def _timed(self, gate: Asked) -> Callable[..., Any]:
         if self.meter is None:
             return gate.method
         return timed(self.meter, gate.name, "pre_enqueue", gate.method)
@@ -94,6 +106,11 @@ class Profile:
 
     def _seen(self, plugin: str, point: str, method: Callable[..., Any]) -> Callable[..., Any]:
         return method if self.meter is None else watched(self.meter, self.name, plugin, point, method)
+
+
+def _concerned(plugin: Plugin, point: str) -> Container[str] | None:
+    table: str | None = getattr(getattr(plugin, point), "concerns_only", None)
+    return None if table is None else getattr(plugin, table)
 
 
 def make_profile(

@@ -83,6 +83,10 @@ class StageHandle(Handle):
     def counts(self) -> PodCounts:
         return self._cluster.counts
 
+    @property
+    def nodes_version(self) -> int:
+        return self._cluster.nodes.node_journal.position
+
     def unique_label(self, key: str) -> bool:
         return self._cluster.nodes.labels.column(key).unique
 

@@ -17,7 +17,7 @@ from mooring.cluster.view import StaticNode
 from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Handle
 from mooring.framework.normalize import MAX_SCORE
-from mooring.framework.plugin import Plugin, PluginArgs, reads_spec_only
+from mooring.framework.plugin import Plugin, PluginArgs, moves_with_nodes, reads_spec_only
 from mooring.framework.scope import Scope
 from mooring.model.objects import Pod, PodSpec
 from mooring.plugins.kept import PerSpec
@@ -38,6 +38,7 @@ class ImageLocality(Plugin):
         self._wanted = PerSpec(wanted_images)
 
     @property
+    @moves_with_nodes
     def version(self) -> Hashable:
         return self.handle.images.version
 

@@ -140,3 +140,8 @@ def test_pods_that_have_not_started_come_last() -> None:
     assert started_us(None) == started_us("soon") == NOT_STARTED
     assert started_us("2024-01-01T00:00:00Z") < started_us("2024-01-01T00:00:00.5Z") < NOT_STARTED
     assert started_us("2024-01-01T01:00:00+01:00") == started_us("2024-01-01T00:00:00")
+
+
+def test_times_nobody_starts_at_stay_within_bounds() -> None:
+    assert started_us("1969-12-31T23:59:59Z") == started_us("1970-01-01T00:00:00Z") == 0
+    assert started_us("2200-01-01T00:00:00Z") == NOT_STARTED

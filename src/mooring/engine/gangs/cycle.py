@@ -209,7 +209,7 @@ class GroupCycle:
             held = tried.held.get(uid)
             if held is None:
                 unfit = tried.unfit[uid]
-                cycle.note(attempt, "", unfit.message)
+                self._engine.stories.note(attempt, "", unfit.message)
                 decisions.append(cycle.fail(attempt.queued, tried.now, unfit.message, unfit.why, ""))
                 continue
             held.waits = {plugin: wait for plugin, wait in held.waits.items() if plugin != tried.plugin}
@@ -290,7 +290,7 @@ class GroupCycle:
         for attempt in tried.attempts:
             queued = attempt.queued
             queued.unschedulable_count = most
-            cycle.note(attempt, "", message)
+            self._engine.stories.note(attempt, "", message)
             node_name = nominated.get(queued.pod.metadata.uid, "")
             decisions.append(cycle.fail(queued, tried.now, message, why, node_name, blamed=blamed))
         return decisions

@@ -25,7 +25,7 @@ class Domains:
     """One state per plugin. `first` is where their keys begin in the raws of a row."""
 
     def __init__(self, forms: Forms, first: int, cluster: Cluster, view: ClusterView) -> None:
-        self._plugins = [p for p in forms.plugins().values() if isinstance(p, DomainPlugin)]
+        self._plugins = [p for p in forms.plugins.values() if isinstance(p, DomainPlugin)]
         self._filtering = {form.name for form in forms.filters}
         self._scorers = {scorer.name: (scorer, weight) for scorer, weight in forms.raw}
         self._first = first

@@ -29,7 +29,6 @@ from mooring.engine.kept.static import FEW_ROWS, StaticPart
 from mooring.errors import PluginFailed
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
-from mooring.framework.plugin import Plugin
 
 FLAT_BYTES = 6  # a row in arrays: a base, and the number of a group
 BUCKET_BYTES = 160  # a row in buckets: three lists, a bucket, and the numbers in them
@@ -62,7 +61,7 @@ class KeptEvaluation:
         self._position = -1  # of the journal, up to which all is taken in
         self._node_position = -1
         self._generation = -1
-        self._changing = [p for p in forms.plugins().values() if type(p).version is not Plugin.version]
+        self._changing = forms.changing
         self._versions: tuple[Hashable, ...] = ()
         self._domains_version: Hashable = None
         self.index: Buckets | Flat = Buckets(0, self._addition)
@@ -80,7 +79,7 @@ class KeptEvaluation:
     @property
     def can_share(self) -> bool:
         """Whether the plugins allow for a place in a matrix."""
-        return not self._changing and self._rows.over_pods
+        return not self._changing and self.row_forms.over_pods
 
     @property
     def nbytes(self) -> int:

@@ -10,15 +10,19 @@ import msgspec
 from mooring.engine.classes import PodClass
 from mooring.framework.cycle import Cycle
 from mooring.framework.forms import Filter, Scorer
+from mooring.framework.plugin import Plugin
 from mooring.framework.scope import Scope
 
 
-class Forms(msgspec.Struct, frozen=True):
+class Forms(msgspec.Struct, frozen=True, eq=False):
     """Filters and scorers of one scope. Raw scorers are normalised later, plain ones are not."""
 
     filters: tuple[Filter, ...]
     plain: tuple[tuple[Scorer, int], ...]
     raw: tuple[tuple[Scorer, int], ...]
+    plugins: dict[str, Any]  # behind them, by name
+    changing: tuple[Plugin, ...]  # those whose answers may change when neither nodes nor pods do
+    over_pods: bool  # every one of them can be asked for many pods at a time
 
     @classmethod
     def of(cls, pod_class: PodClass, scope: Scope, cycle: Cycle) -> Forms:
@@ -39,13 +43,14 @@ class Forms(msgspec.Struct, frozen=True):
         scorers = [
             (s, weight) for s, weight in class_scorers if s.scope is scope and s.name not in skip_score
         ]
+        forms: list[Filter | Scorer] = [*filters, *(s for s, _ in scorers)]
+        plugins = {form.name: form.plugin for form in forms}
+        raw = tuple((s, weight) for s, weight in scorers if s.raw)
         return cls(
-            tuple(filters),
-            tuple((s, weight) for s, weight in scorers if not s.raw),
-            tuple((s, weight) for s, weight in scorers if s.raw),
+            filters=tuple(filters),
+            plain=tuple((s, weight) for s, weight in scorers if not s.raw),
+            raw=raw,
+            plugins=plugins,
+            changing=tuple(p for p in plugins.values() if type(p).version is not Plugin.version),
+            over_pods=not raw and all(form.over_pods and not form.hides_identity for form in forms),
         )
-
-    def plugins(self) -> dict[str, Any]:
-        """The plugins behind them, by name."""
-        forms: list[Filter | Scorer] = [*self.filters, *(s for s, _ in self.plain + self.raw)]
-        return {form.name: form.plugin for form in forms}

@@ -55,12 +55,6 @@ class RowForms:
     def _one_raws(self) -> list[tuple[str, Ask]]:
         return [(scorer.name, self._one(scorer)) for scorer, _ in self._forms.raw]
 
-    @property
-    def over_pods(self) -> bool:
-        """Whether every one of them can be asked for many pods at a time."""
-        forms: list[Filter | Scorer] = [*self._forms.filters, *(scorer for scorer, _ in self._forms.plain)]
-        return not self.raw and all(form.over_pods and not form.hides_identity for form in forms)
-
     def all(self, cycle: Cycle, pod: Any, bases: Bases) -> list[Ints]:
         """Writes the bases of all rows the table has room for; returns raw scores of those in use."""
         nodes, high = self._cluster.nodes, self._cluster.nodes.high

@@ -21,7 +21,7 @@ from mooring.engine.kept.coding import Codes, distinct
 from mooring.engine.kept.forms import Forms
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
-from mooring.framework.plugin import Plugin
+from mooring.framework.inspection import moves_only_with_nodes
 
 FEW_ROWS = 24  # up to here one node at a time is quicker than columns
 NOWHERE = nowhere(WIDE)
@@ -34,7 +34,8 @@ class StaticPart:
         self._cluster = cluster
         self._view = view
         self._forms = forms
-        self._changing = [p for p in forms.plugins().values() if type(p).version is not Plugin.version]
+        self._changing = forms.changing
+        self._with_nodes = all(moves_only_with_nodes(type(p)) for p in self._changing)
         self._position = -1
         self._versions: list[Hashable] = []
         self._number: dict[Raws, int] = {}
@@ -58,6 +59,8 @@ class StaticPart:
     def sync(self, cycle: Cycle, pod: Any) -> None:
         """Brings the answers up to date with the node objects."""
         journal = self._cluster.nodes.node_journal
+        if self._with_nodes and journal.position == self._position:
+            return
         versions: list[Hashable] = []
         for plugin in self._changing:
             try:

@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, deque
 from collections.abc import Hashable, Iterator
 from enum import Enum
+from typing import Any
 from weakref import WeakValueDictionary
+
+import numpy as np
 
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.view import ClusterView
@@ -50,7 +53,8 @@ class KeptEvaluations:
         self._total = 0
         self._static: WeakValueDictionary[Hashable, StaticPart] = WeakValueDictionary()  # used by those kept
         self._matrices: dict[Hashable, Matrix] = {}
-        self._last: deque[PodClass] = deque(maxlen=LAST_DECISIONS)
+        self._kinds: dict[str, np.dtype[Any]] = {}  # of bases, by profile
+        self._last: deque[PodClass | None] = deque([None] * LAST_DECISIONS, LAST_DECISIONS)
         self._busy: Counter[PodClass] = Counter()
         self.most_bytes = BYTES_KEPT
         self.tier: Tier | None = None  # held so whatever is going on, for comparing them
@@ -66,41 +70,39 @@ class KeptEvaluations:
         """How much memory they take, as far as it was looked at."""
         return self._total
 
-    def worth(self, pod_class: PodClass, cycle: Cycle) -> bool:
-        """Whether evaluations of the class can be kept."""
-        return pod_class.keeps and pod_class.shared
-
     def known(self, pod_class: PodClass) -> KeptEvaluation | None:
         """The evaluation of a class, if there is one."""
         return self._kept.get(pod_class)
 
     def of(self, pod_class: PodClass, cycle: Cycle) -> KeptEvaluation:
         """The evaluation of a class, made now if there is none or the plugins that skip it are others."""
-        self._decided(pod_class)
+        last = self._last
+        longest_ago = last[0]
+        last.append(pod_class)
+        if longest_ago is not pod_class:  # else it is as busy as before
+            self._came(pod_class, longest_ago)
         found = self._kept.get(pod_class)
         if found is None or found.skips != (cycle.skip_filter, cycle.skip_score):
             found = self._make(pod_class, cycle)
         else:
             self._kept.move_to_end(pod_class)
         found.used += 1
-        self._choose_tier(found)
+        if found.sorted is not (len(self._busy) <= FEW_CLASSES) or self.tier is not None:
+            self._choose_tier(found)
         if found.used % GROWS == 1:
             self._weigh(pod_class, found)
         return found
 
-    def _decided(self, pod_class: PodClass) -> None:
-        last, busy = self._last, self._busy
-        if len(last) == LAST_DECISIONS:
-            first = last[0]
-            if first is pod_class:  # as many as before
-                last.append(pod_class)
-                return
-            if busy[first] == 1:
-                del busy[first]
-            else:
-                busy[first] -= 1
-        last.append(pod_class)
+    def _came(self, pod_class: PodClass, for_: PodClass | None) -> None:
+        """A class is busier than it was, and another less."""
+        busy = self._busy
         busy[pod_class] += 1
+        if for_ is None:
+            return
+        if busy[for_] == 1:
+            del busy[for_]
+        else:
+            busy[for_] -= 1
 
     def _choose_tier(self, kept: KeptEvaluation) -> None:
         if self.tier is not None:
@@ -127,12 +129,18 @@ class KeptEvaluations:
         self._drop(pod_class)
         static, forms = self._static_part(pod_class, cycle)
         rows, domains = (Forms.of(pod_class, scope, cycle) for scope in (Scope.ROW, Scope.DOMAIN))
-        kind = kind_for(weight for _, weight in pod_class.profile.scorers)
-        kept = KeptEvaluation(self._cluster, self._view, static, forms, rows, domains, kind)
+        kept = KeptEvaluation(self._cluster, self._view, static, forms, rows, domains, self._kind(pod_class))
         kept.skips = (cycle.skip_filter, cycle.skip_score)
         kept.hold(False, self._matrix(kept))
         self._kept[pod_class] = kept
         return kept
+
+    def _kind(self, pod_class: PodClass) -> np.dtype[Any]:
+        """Of bases of any class of the profile."""
+        profile = pod_class.profile
+        if profile.name not in self._kinds:
+            self._kinds[profile.name] = kind_for(weight for _, weight in profile.scorers)
+        return self._kinds[profile.name]
 
     def _weigh(self, pod_class: PodClass, kept: KeptEvaluation) -> None:
         """Looks how much memory it takes, and drops others when it is too much together."""
@@ -160,7 +168,7 @@ class KeptEvaluations:
         """Asserts that nothing that is kept contradicts anything else."""
         assert self._total == sum(self._bytes.values())
         assert self._bytes.keys() <= self._kept.keys()
-        assert self._busy == Counter(self._last)
+        assert self._busy == Counter(each for each in self._last if each is not None)
         for kept in self._kept.values():
             kept.check()
         for matrix in self._matrices.values():
@@ -168,7 +176,7 @@ class KeptEvaluations:
 
     def _static_part(self, pod_class: PodClass, cycle: Cycle) -> tuple[StaticPart, Forms]:
         forms = Forms.of(pod_class, Scope.STATIC, cycle)
-        signs = tuple((name, pod_class.signs[name]) for name in forms.plugins())
+        signs = tuple([(name, pod_class.signs[name]) for name in forms.plugins])
         own = pod_class.id if any(sign is WHOLE_POD for _, sign in signs) else None
         key = (pod_class.profile.name, signs, own, cycle.skip_filter, cycle.skip_score)
         static = self._static.get(key)

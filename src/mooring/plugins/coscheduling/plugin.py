@@ -11,7 +11,7 @@ from mooring.framework.endpoints import Asked, Endpoint
 from mooring.framework.events import UNSCHEDULABLE_POD, Action, Hint, Interest
 from mooring.framework.grouping import Group, GroupTrial, GroupWayOut
 from mooring.framework.handle import Handle
-from mooring.framework.plugin import nothing_to_do
+from mooring.framework.plugin import concerns_only, nothing_to_do
 from mooring.framework.status import SKIP, Status, unresolvable, unschedulable, wait
 from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling import order, view
@@ -118,6 +118,7 @@ class Coscheduling(NetworkPoints):
 
     # queueing
 
+    @concerns_only("_members")
     def pre_enqueue(self, pod: Pod) -> Status | None:
         member = self._members.get(pod.metadata.uid)
         if member is None:
@@ -125,6 +126,7 @@ class Coscheduling(NetworkPoints):
         message = self._gate.pass_(member)
         return unresolvable(message) if message else None
 
+    @concerns_only("_members")
     def order_of(self, pod: Pod) -> tuple[float, str] | None:
         """Since when a gang waits, and what it is called: what its pods are sorted by."""
         member = self._members.get(pod.metadata.uid)

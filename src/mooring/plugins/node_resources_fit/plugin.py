@@ -188,9 +188,13 @@ class NodeResourcesFit(Plugin):
 
 def _rejection(needs: tuple[Need, ...], row: int, *reasons: str) -> Status:
     """Every reason; evicting pods cannot help when the node would be too small even if empty."""
-    short = tuple(need for need in needs if need[0] > need[1].at[row] - need[2].at[row])
-    hopeless = any(amount > allocatable.at[row] for amount, allocatable, _, _ in short)
-    return _status(reasons + tuple([need[3] for need in short]), hopeless)
+    hopeless, short = False, list(reasons)
+    for amount, allocatable, requested, name in needs:
+        has = allocatable.at[row]
+        if amount > has - requested.at[row]:
+            short.append(name)
+            hopeless = hopeless or amount > has
+    return _status(tuple(short), hopeless)
 
 
 def _distinct(values: Ints) -> tuple[Ints, Ints]:

@@ -26,6 +26,7 @@ class Coverage:
         self._slots = slots
         self._allowed = np.array([budget.allowed for budget in budgets], np.int64)
         self._disrupted = [number for number, budget in enumerate(budgets) if budget.disrupted]
+        self.by_kind = not self._disrupted  # what they say of a pod depends on its kind alone
         self._index = _Index(budgets, self.keys)
         self._generation = -1
         self._covering: list[list[int]] = []  # by kind

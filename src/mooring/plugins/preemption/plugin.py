@@ -8,7 +8,7 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from mooring.cluster.pods import Placed
+from mooring.cluster.pods import RELEASING, Placed
 from mooring.errors import PluginFailed
 from mooring.framework.ahead import LooksAhead
 from mooring.framework.answers import PostFilterResult, Statuses
@@ -16,7 +16,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.events import POD, Action, Hint, Interest
 from mooring.framework.handle import Handle
 from mooring.framework.offers import Answered, Offer, Room
-from mooring.framework.plugin import Plugin
+from mooring.framework.plugin import Plugin, concerns_only
 from mooring.framework.status import Code, Status, unresolvable, unschedulable
 from mooring.model.objects import Pod
 from mooring.plugins.preemption.args import DefaultPreemptionArgs
@@ -72,14 +72,16 @@ class DefaultPreemption(Plugin, LooksAhead):
         self._slots.follow(self._covered().keys)
         return self._slots.fill_some()
 
+    @concerns_only("_victims")
     def pre_enqueue(self, pod: Pod) -> Status | None:
         """Holds a pod back as long as its victims have not begun to terminate."""
-        victims = self._victims.get(pod.uid)
+        uid = pod.metadata.uid
+        victims = self._victims.get(uid)
         if victims is None:
             return None
         if any(map(self._slots.awaits_deletion, reversed(victims))):  # the last is the last to go
             return NOT_FINISHED
-        del self._victims[pod.uid]
+        del self._victims[uid]
         return None
 
     def events(self) -> tuple[Interest, ...]:
@@ -94,7 +96,7 @@ class DefaultPreemption(Plugin, LooksAhead):
             return Offer(tuple(map(self._room, in_order(search.candidates))), self._settle)
         if search.best is not None:
             found = search.best
-            return self._preempt(pod, self._name(found.row), [placed.pod for placed in found.victims])
+            return self._preempt(pod, self._name(found.row), found.victims)
         if search.errors:
             return unresolvable(PREFIX.format(_joined(search.errors)))
         search.reasons[NOT_HELPFUL] += len(statuses) - search.examined
@@ -108,17 +110,8 @@ class DefaultPreemption(Plugin, LooksAhead):
         node = self.handle.cluster.node(name) if (name := self.handle.nomination(pod)) else None
         if node is None or statuses[name].code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
             return ""
-        lower = (placed.pod for placed in self._slots.placed(node.row) if placed.pod.priority < pod.priority)
-        return VICTIM_TERMINATING if any(map(self._is_making_room, lower)) else ""
-
-    def _is_making_room(self, pod: Pod) -> bool:
-        """On its way out for a more important pod, whether the API server shows it already or not."""
-        if self._slots.is_leaving(pod.uid):
-            return True
-        return pod.terminating and any(
-            each.type == DISRUPTED and each.status == "True" and each.reason == BY_US
-            for each in pod.status.conditions
-        )
+        lower = (each for each in self._slots.placed(node.row) if each.pod.priority < pod.priority)
+        return VICTIM_TERMINATING if any(map(_is_making_room, lower)) else ""
 
     def _search(self, cycle: Cycle, pod: Pod, statuses: Statuses) -> Search:
         coverage = self._covered()
@@ -174,7 +167,7 @@ class DefaultPreemption(Plugin, LooksAhead):
             known = offered.get(room.node, room)
             going = (*room.victims, *self._there(known))
             if self._helps(cycle, pod, room.node, {victim.uid for victim in going}, statuses):
-                return self._preempt(pod, room.node, room.victims)
+                return self._preempt(pod, room.node, self._slots.held(room.victims))
         return unschedulable(PREFIX.format(NO_CANDIDATE))
 
     def _there(self, room: Room) -> tuple[Pod, ...]:
@@ -202,22 +195,31 @@ class DefaultPreemption(Plugin, LooksAhead):
     def _name(self, row: int) -> str:
         return self._slots.nodes.object_at(row).name
 
-    def _preempt(self, pod: Pod, node: str, victims: Iterable[Pod]) -> PostFilterResult:
+    def _preempt(self, pod: Pod, node: str, victims: Iterable[Placed]) -> PostFilterResult:
         """Victims that are on their way out already need not be evicted."""
-        staying = [each for each in victims if not each.terminating and not self._slots.is_leaving(each.uid)]
+        staying = [each.pod for each in victims if each.hold is not RELEASING and not each.pod.terminating]
         if self._gates:
             self._remember(pod, staying)
         return PostFilterResult(node, tuple(staying))
 
     def _remember(self, pod: Pod, victims: list[Pod]) -> None:
         if len(self._victims) > PREEMPTORS_KNOWN:
-            self._victims = {
-                uid: left
-                for uid, left in self._victims.items()
-                if any(map(self._slots.awaits_deletion, left))
-            }
+            for uid, left in list(self._victims.items()):
+                if not any(map(self._slots.awaits_deletion, left)):
+                    del self._victims[uid]
         waiting = self.handle.waiting_pods  # these lose their place at once
-        self._victims[pod.uid] = tuple(victim.uid for victim in victims if victim.uid not in waiting)
+        uids = [victim.metadata.uid for victim in victims]
+        self._victims[pod.metadata.uid] = tuple([uid for uid in uids if uid not in waiting])
+
+
+def _is_making_room(placed: Placed) -> bool:
+    """On its way out for a more important pod, whether the API server shows it already or not."""
+    if placed.hold is RELEASING:
+        return True
+    return placed.pod.terminating and any(
+        each.type == DISRUPTED and each.status == "True" and each.reason == BY_US
+        for each in placed.pod.status.conditions
+    )
 
 
 def _never(pod: Pod, old: Pod, new: None) -> Hint:

@@ -7,6 +7,7 @@ the nodes that changed since.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from mooring.cluster.columns import Bools, Rows
 from mooring.cluster.nodes import Ints
 from mooring.plugins.node_resources_fit.plugin import INSUFFICIENT, TOO_MANY_PODS
-from mooring.plugins.preemption.choice import Candidate
+from mooring.plugins.preemption.choice import PRIORITY_OFFSET, Candidate
 from mooring.plugins.preemption.coverage import Coverage
 from mooring.plugins.preemption.single import Single, SingleRows
 from mooring.plugins.preemption.slots import AT_ONCE, PodSlots
@@ -22,6 +23,10 @@ from mooring.plugins.preemption.sweep import Ahead, Need, Outcome, sweep
 
 NEEDS_KNOWN = 32
 FEW = 8  # rows; one after the other is quicker then
+PRIORITY_BITS = 32
+COUNT_BITS = 15  # of victims: far more than a node takes
+
+Number = TypeVar("Number", int, Ints)
 
 
 class Prospects:
@@ -45,7 +50,7 @@ class Prospects:
         unknown = rows[~self._known[rows]]
         if len(unknown) <= FEW:
             for row in unknown.tolist():
-                self._write_one(row, self._single.on(row, ahead.get(row, ())))
+                self._write_one(row, *self._single.on(row, ahead.get(row, ())))
             return
         for start in range(0, len(unknown), AT_ONCE):
             part = unknown[start : start + AT_ONCE]
@@ -67,12 +72,12 @@ class Prospects:
 
     def best(self, rows: Rows) -> int:
         """The best of some rows, each with victims; the first of those that are alike."""
-        for values in (self.violations, self.highest, self.total, self.count):
+        for values in (self._harm, self._loss):
             found = values.take(rows)
             rows = rows[found == found[found.argmin()]]  # quicker than `min`
             if len(rows) == 1:
                 break
-        return int(rows[self.earliest_us.take(rows).argmax()])
+        return int(rows[self._earliest_us.take(rows).argmax()])
 
     def candidate(self, row: int) -> Candidate:
         placed = self._slots.placed(row)
@@ -111,24 +116,23 @@ class Prospects:
         self.short: Ints = np.zeros(capacity, np.int64)
         self.violations: Ints = np.zeros(capacity, np.int64)
         self.count: Ints = np.zeros(capacity, np.int64)
-        self.highest: Ints = np.zeros(capacity, np.int64)
-        self.total: Ints = np.zeros(capacity, np.int64)
-        self.earliest_us: Ints = np.zeros(capacity, np.int64)
+        # What makes one row better than another, in as few numbers as it fits into: less is better.
+        self._harm: Ints = np.zeros(capacity, np.int64)  # violations, then the highest priority
+        self._loss: Ints = np.zeros(capacity, np.int64)  # all priorities, then victims
+        self._earliest_us: Ints = np.zeros(capacity, np.int64)
 
-    def _write_one(self, row: int, outcome: Single) -> None:
+    def _write_one(self, row: int, outcome: Single, earliest_us: int) -> None:
         self.has_victims[row] = outcome.has_victims
-        self.helps[row] = bool(outcome.slots)
+        self.helps[row] = outcome.count > 0
         self.short[row] = outcome.short
         self.violations[row] = outcome.violations
-        self.count[row] = len(outcome.slots)
-        self.highest[row] = outcome.highest
-        self.total[row] = outcome.total
-        self.earliest_us[row] = outcome.earliest_us
+        self.count[row] = outcome.count
+        self._harm[row] = _harm(outcome.violations, outcome.highest)
+        self._loss[row] = _loss(outcome.total, outcome.count)
+        self._earliest_us[row] = earliest_us
+        self._widen(len(outcome.victims))
         self._victims[:, row] = 0
-        if outcome.slots:
-            self._widen(outcome.slots[-1] // 8 + 1)
-            for slot in outcome.slots:
-                self._victims[slot // 8, row] |= 128 >> slot % 8  # as numpy packs bits
+        self._victims[: len(outcome.victims), row] = outcome.victims
         self._known[row] = True
 
     def _write(self, rows: Rows, outcome: Outcome) -> None:
@@ -137,9 +141,9 @@ class Prospects:
         self.short[rows] = outcome.short
         self.violations[rows] = outcome.violations
         self.count[rows] = outcome.count
-        self.highest[rows] = outcome.highest
-        self.total[rows] = outcome.total
-        self.earliest_us[rows] = outcome.earliest_us
+        self._harm[rows] = _harm(outcome.violations, outcome.highest)
+        self._loss[rows] = _loss(outcome.total, outcome.count)
+        self._earliest_us[rows] = outcome.earliest_us
         bits = np.packbits(outcome.victims, axis=0)
         self._widen(len(bits))
         self._victims[:, rows] = 0
@@ -152,6 +156,14 @@ class Prospects:
             wider = np.zeros((wide, self._victims.shape[1]), np.uint8)
             wider[: len(self._victims)] = self._victims
             self._victims = wider
+
+
+def _harm(violations: Number, highest: Number) -> Number:
+    return (violations << PRIORITY_BITS) + highest + PRIORITY_OFFSET
+
+
+def _loss(total: Number, count: Number) -> Number:
+    return (total << COUNT_BITS) + count
 
 
 class KnownProspects:

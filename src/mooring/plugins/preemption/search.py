@@ -112,10 +112,11 @@ class Search:
         """Leaves out candidates that come after enough of them are known."""
         enough = max(self._wanted - self._found, 1)
         if not self._without_violation:
-            enough = max(enough, int(clean.argmax()) + 1) if clean.any() else len(rows)
-        rows, clean = rows[:enough], clean[:enough]
+            first = int(clean.argmax())
+            self._without_violation = bool(clean[first])
+            enough = max(enough, first + 1) if self._without_violation else len(rows)
+        rows = rows[:enough]
         self._found += len(rows)
-        self._without_violation |= bool(clean.any())
         return rows
 
     def _ask_others(self, rows: Rows, demand: Demand, prospects: Prospects) -> None:

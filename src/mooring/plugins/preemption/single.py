@@ -1,7 +1,7 @@
 """What preemption on one node would come to, when only free resources decide.
 
 Says the same as a sweep over many nodes, and is quicker for a few: between two preemptors hardly more
-than the node of the first changes.
+than the node of the first changes. Nodes are often alike, so what was found for one holds for others.
 """
 
 from __future__ import annotations
@@ -10,26 +10,34 @@ from collections.abc import Iterable, Sequence
 from operator import add
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
+from mooring.cluster.columns import Bools
+from mooring.cluster.pods import Placed
 from mooring.model.objects import Pod
 from mooring.plugins.preemption.choice import PRIORITY_OFFSET
 from mooring.plugins.preemption.coverage import Coverage
 from mooring.plugins.preemption.slots import PodSlots
 from mooring.plugins.preemption.sweep import Need
 
+STATES_KNOWN = 1000
+NO_BITS: NDArray[np.uint8] = np.zeros(0, np.uint8)
+
 Amounts = tuple[int, ...]  # of pods, then of each resource that is needed
 
 
-class Single(msgspec.Struct, frozen=True):
+class Single(msgspec.Struct, frozen=True, eq=False):
     """As a row of an Outcome."""
 
     has_victims: bool
     short: int = 0
-    slots: tuple[int, ...] = ()  # of the victims
+    victims: NDArray[np.uint8] = NO_BITS  # a bit for each slot
+    first: int = 0  # the slot of the first victim
     violations: int = 0
+    count: int = 0
     highest: int = 0
     total: int = 0
-    earliest_us: int = 0
 
 
 class SingleRows:
@@ -42,17 +50,31 @@ class SingleRows:
         self._columns = [slots.nodes.resource(name) for name, _ in need.amounts]
         self._generation = -1
         self._taken: list[Amounts | None] = []  # by kind, if it is less important
+        self._known: dict[tuple[int, ...], Single] = {}  # by what is left, and the kinds of the pods there
 
-    def on(self, row: int, others: Sequence[Pod]) -> Single:
-        """What it comes to on a row to which others are to come first."""
+    def on(self, row: int, others: Sequence[Pod]) -> tuple[Single, int]:
+        """What it comes to on a row to which others are to come first, and when the first victim started."""
         placed, taken = self._slots.placed(row), self._follow()
-        kinds = self._slots.kinds.numbers(placed)
+        kinds, left = self._slots.kinds.numbers(placed), self._left(row, others)
+        state = (*left, *kinds)
+        found = self._known.get(state)
+        if found is None:
+            found = self._judge(placed, kinds, left, taken)
+            if self._coverage.by_kind:
+                if len(self._known) >= STATES_KNOWN:
+                    self._known.clear()
+                self._known[state] = found
+        return found, placed[found.first].started_us if found.count else 0
+
+    def _judge(
+        self, placed: list[Placed], kinds: list[int], left: list[int], taken: list[Amounts | None]
+    ) -> Single:
         sizes = [amounts for kind in kinds if (amounts := taken[kind]) is not None]
         if not sizes:
-            return Single(False, _short(self._left(row, others)))
+            return Single(False, _short(left))
         first = len(kinds) - len(sizes)  # the most important come first, so those that may go are the last
         freed = list(map(sum, zip(*sizes, strict=True)))
-        left = list(map(add, self._left(row, others), freed))
+        left = list(map(add, left, freed))
         if short := _short(left):
             return Single(True, short)
         scarce = [number for number, amount in enumerate(freed) if left[number] < amount]
@@ -66,17 +88,21 @@ class SingleRows:
         if not gone:
             return Single(True, 0)
         # The first victim is the most important: of the highest priority, and of those it started first.
-        slots = tuple([first + index for index in gone])
+        slots = [first + index for index in gone]
         every = self._slots.kinds.all
         priorities = [every[kinds[slot]].priority for slot in slots]
         total = sum(priorities) + PRIORITY_OFFSET * len(slots)
-        return Single(True, 0, slots, len(wrong), priorities[0], total, placed[slots[0]].started_us)
+        victims: Bools = np.zeros(len(kinds), np.bool_)
+        victims[slots] = True
+        bits = np.packbits(victims)
+        return Single(True, 0, bits, slots[0], len(wrong), len(slots), priorities[0], total)
 
     def _follow(self) -> list[Amounts | None]:
         """What a pod of each kind takes, up to the kinds there are now."""
         kinds = self._slots.kinds
         if self._generation != kinds.generation:
             self._generation, self._taken = kinds.generation, []
+            self._known.clear()
         for kind in kinds.all[len(self._taken) :]:
             amounts = dict(kind.charge.columns)
             taken = (1, *(amounts.get(column, 0) for column in self._columns))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mooring.cluster.columns import Bools, Rows
 from mooring.cluster.nodes import Ints, NodeTable
-from mooring.cluster.pods import Hold, Placed, PodTable
+from mooring.cluster.pods import PROMISED, RELEASING, Placed, PodTable
 from mooring.model.objects import Pod
 from mooring.model.requests import Request
 from mooring.plugins.preemption.kinds import EMPTY, START_BITS, Kinds
@@ -91,22 +91,22 @@ class PodSlots:
         """The names of the pods of a row."""
         return (placed.pod.metadata.name for placed in self._pods.on(row).values())
 
-    def is_leaving(self, uid: str) -> bool:
-        """Whether a pod holds its place only until it is deleted, as we have asked for."""
-        placed = self._pods.by_uid.get(uid)
-        return placed is not None and placed.hold is Hold.RELEASING
+    def held(self, pods: Iterable[Pod]) -> list[Placed]:
+        """Those of the pods that have a place."""
+        found = (self._pods.by_uid.get(pod.metadata.uid) for pod in pods)
+        return [placed for placed in found if placed is not None]
 
     def awaits_deletion(self, uid: str) -> bool:
         """Whether a pod is such a one, and the API server does not show yet that it terminates."""
         placed = self._pods.by_uid.get(uid)
-        return placed is not None and placed.hold is Hold.RELEASING and not placed.pod.terminating
+        return placed is not None and placed.hold is RELEASING and not placed.pod.terminating
 
     def _on(self, row: int) -> Collection[Placed]:
         """The pods that hold a place on a row."""
         placed = self._pods.on(row).values()
         if len(placed) == self.nodes.pods.at[row]:  # nobody is only promised one
             return placed
-        return [each for each in placed if each.hold is not Hold.PROMISED]
+        return [each for each in placed if each.hold is not PROMISED]
 
     def _make(self, capacity: int, width: int) -> None:
         """New arrays, of which no row is filled."""

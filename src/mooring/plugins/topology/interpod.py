@@ -82,13 +82,13 @@ class InterPodAffinity(DomainPlugin):
         if known is None:
             if not against.carried:
                 return None
-            return None, against.sign, self._uniqueness(against.keys)
+            return None, against.sign, self._uniqueness(against.keys), ""
         if known.sign is None:
             known.sign = Sign(self._own_sign(pod, known.terms))
         beside = known.beside
         if beside is None or beside.against is not against:
             beside = known.beside = _beside(known, against)
-        return known.sign, beside.sign, self._uniqueness(beside.keys)
+        return known.sign, beside.sign, self._uniqueness(beside.keys), known.mistake
 
     def _uniqueness(self, keys: tuple[str, ...]) -> Hashable:
         unique = self.handle.unique_label
@@ -106,6 +106,9 @@ class InterPodAffinity(DomainPlugin):
             tuple((weighted.weight, weighted.term.ident) for weighted in terms.preferred),
             all(term.matches_pod(pod) for term in terms.affinity),
         )
+
+    def pre_filters(self, sign: Any) -> bool:
+        return sign is not None and bool(sign[3])  # a mistake
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Status | None:
         known = self._known_of(pod)
@@ -202,6 +205,8 @@ class InterPodAffinity(DomainPlugin):
 
     def _carries(self, pod: Pod) -> tuple[Carried, ...]:
         """The terms a placed pod holds against those that come after it."""
+        if pod.spec.affinity is None:
+            return ()
         known = self._known_of(pod)
         return () if known is None else known.carried
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -74,12 +74,14 @@ def _wrong_with(one: TopologySpreadConstraint) -> Iterator[tuple[str, str]]:
 
 
 class Known(msgspec.Struct, eq=False):
-    """The constraints of pods like this one, and what of their signature stays the same."""
+    """The constraints of pods like this one, and their signature."""
 
     pod: Pod
     constraints: tuple[Constraint, ...]
     mistake: str = ""  # in a selector of theirs
-    sign: Sign | None = None
+    own: Sign | None = None  # what of the signature stays the same
+    sign: Hashable = None
+    signed_at: int = -1  # the version of the nodes it goes with
 
 
 class PodTopologySpread(DomainPlugin):
@@ -101,10 +103,13 @@ class PodTopologySpread(DomainPlugin):
         known = self._known_of(pod)
         if known is None or not known.constraints:
             return None
-        if known.sign is None:
-            known.sign = Sign(self._own_sign(pod, known.constraints))
-        unique = self.handle.unique_label
-        return known.sign, tuple([unique(c.key) for c in known.constraints])
+        if known.signed_at != (version := self.handle.nodes_version):
+            if known.own is None:
+                known.own = Sign(self._own_sign(pod, known.constraints))
+            unique = self.handle.unique_label
+            known.sign = known.own, tuple([unique(c.key) for c in known.constraints]), known.mistake
+            known.signed_at = version
+        return known.sign
 
     def _own_sign(self, pod: Pod, constraints: tuple[Constraint, ...]) -> Hashable:
         """What does not change as long as the constraints are the same."""
@@ -122,6 +127,9 @@ class PodTopologySpread(DomainPlugin):
             canonical(spec.tolerations) if any(c.honors_taints for c in constraints) else None,
             bool(spec.topology_spread_constraints),
         )
+
+    def pre_filters(self, sign: Any) -> bool:
+        return sign is not None and bool(sign[2])  # a mistake
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Status | None:
         known = self._known_of(pod)
