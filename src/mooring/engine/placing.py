@@ -211,7 +211,7 @@ class Placer:
     # kept evaluation
 
     def _choose_kept(self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None) -> Choice | None:
-        if pod_class.pre_scores:
+        if pod_class.kept_pre_scores:
             self.full.pre_score(pod_class, cycle, pod, None)
         kept = self.kept.of(pod_class, cycle)
         if self._nominated:
@@ -236,7 +236,7 @@ class Placer:
         if kept is None or not kept.domains:
             return
         try:
-            if pod_class.pre_scores:
+            if pod_class.kept_pre_scores:
                 self.full.pre_score(pod_class, cycle, pod, None)
             if kept.skips == (cycle.skip_filter, cycle.skip_score):
                 kept.sync(cycle, pod)
