@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.stage import Stage, made, pod
 from mooring.framework.scope import UNSIGNABLE, Scope
+from mooring.framework.status import unschedulable
 from mooring.model.objects import (
     Affinity,
     LabelSelectorRequirement,
@@ -115,3 +116,19 @@ def test_equal_specs_become_one_object() -> None:
     one, other = (stage.engine.specs.shared(pod(name, "1")) for name in "ab")
     assert one.spec is other.spec
     assert one.name != other.name
+
+
+def test_classes_that_a_plugin_signs_but_does_not_judge_are_not_filtered_by_it() -> None:
+    """Who runs for a class is sorted out once for all that concern the same plugins in the same way."""
+    picky = made(
+        "Picky",
+        scope=Scope.ROW,
+        sign=lambda self, pod: pod.labels.get("picky"),
+        judges=lambda self, sign: sign == "yes",
+        filter=lambda self, cycle, pod, node: unschedulable("not here"),
+    )
+    stage = Stage(picky).nodes("n")
+    assert stage.place(pod("no", labels={"picky": "no"})) == "n"
+    assert "not here" in stage.wait(pod("yes", labels={"picky": "yes"})).message
+    assert stage.place(pod("another", labels={"picky": "no"})) == "n"
+    assert stage.place(pod("silent")) == "n"

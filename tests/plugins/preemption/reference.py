@@ -1,6 +1,6 @@
 """Preemption worked out step by step with lists: slow, obvious, and knowing nothing of how Mooring does it.
 
-It knows cpu, memory, the number of pods and host ports.
+It knows cpu, memory, the number of pods, host ports, and nodes that are cordoned.
 """
 
 from __future__ import annotations
@@ -40,9 +40,12 @@ class House:
     most: int
     guests: list[Guest] = field(default_factory=list)
     coming: list[Guest] = field(default_factory=list)  # nominated
+    cordoned: bool = False
 
     def refuses(self, pod: Guest, guests: list[Guest]) -> tuple[list[str], bool]:
         """Why it does not take the pod beside these, and whether it never could."""
+        if self.cordoned:
+            return ["node(s) were unschedulable"], True
         if pod.port and any(guest.port == pod.port for guest in guests):
             return ["node(s) didn't have free ports for the requested pod ports"], False
         reasons, hopeless = [], False

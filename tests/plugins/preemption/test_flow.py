@@ -94,6 +94,36 @@ def test_the_pod_gets_its_place_when_the_last_victim_has_gone() -> None:
     assert arena.all() == {"p": "n"}
 
 
+def test_room_on_a_node_that_is_cordoned_meanwhile_is_given_up() -> None:
+    arena, victims, _ = two_victims()
+    for victim in victims:
+        arena.change(leaving(victim))
+    arena.change(small_node("n", unschedulable=True))
+    for victim in victims:
+        arena.delete(victim)
+    arena.tick(1000.0)
+    assert arena.all() == {}
+
+
+def test_a_nomination_to_a_node_that_does_not_take_the_pod_is_no_place() -> None:
+    """What is known of nodes from the preemptor before it says so, and is not passed over."""
+    arena = Arena().nodes(small_node("full"), small_node("cordoned", unschedulable=True))
+    arena.running(sized("v", LARGE, LOW), "full")
+    assert arena.preempt(sized("p", VERY_LARGE, HIGH)).nominated == "full"
+    wanted = sized("q", VERY_LARGE, HIGH, nominated="cordoned")
+    assert not any(isinstance(decision, Bind) for decision in arena.attempt(wanted))
+
+
+def test_nodes_that_are_alike_are_not_when_a_budget_names_a_pod() -> None:
+    """It is disrupted already, so that evicting it again violates nothing."""
+    arena = Arena().nodes(small_node("a"), small_node("b"))
+    for name in ("a", "b"):
+        arena.running(sized(f"on-{name}", LARGE, LOW, labels={"app": "web"}), name)
+    arena.budget("web", 0, "on-b", app="web")
+    answer = arena.preempt(sized("p", VERY_LARGE, HIGH))
+    assert (answer.nominated, answer.victims) == ("b", ("on-b",))
+
+
 def test_the_pod_is_held_back_until_its_victims_terminate() -> None:
     arena, victims, preemptor = two_victims()
     arena.now = 5.0

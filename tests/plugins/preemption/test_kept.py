@@ -28,7 +28,8 @@ STEPS = st.lists(
         st.tuples(st.just("nominate"), st.integers(0, NODES - 1), PRIORITIES, AMOUNTS),
         st.tuples(st.just("nominate"), st.integers(0, NODES - 1), st.just(3), st.sampled_from((1, 2, 3))),
         st.tuples(st.just("withdraw"), st.integers(0, NODES - 1)),
-        st.tuples(st.just("budget"), st.sampled_from(("a", "b")), st.integers(0, 2)),
+        st.tuples(st.just("budget"), st.sampled_from(("a", "b")), st.integers(0, 2), st.integers(-3, 30)),
+        st.tuples(st.just("cordon"), st.integers(0, NODES - 1), st.booleans()),
         st.tuples(st.just("preempt"), st.sampled_from((2, 3)), st.sampled_from((2, 3)), st.integers(0, 5)),
         st.tuples(st.just("preempt"), st.sampled_from((2, 3)), st.sampled_from((2, 3)), st.integers(0, 5)),
     ),
@@ -85,9 +86,17 @@ class Both:
         house.coming = [guest := Guest(name, priority, cpu)]
         self.arena.engine.nominator.nominate(as_pod(guest), house.name)
 
-    def budget(self, app: str, allowed: int) -> None:
-        self.budgets[app] = Allowance("app", app, allowed)
-        self.arena.budget(app, allowed, app=app)
+    def budget(self, app: str, allowed: int, number: int) -> None:
+        """With one of the pods, or none, disrupted already."""
+        names = [guest.name for house in self.houses for guest in house.guests]
+        disrupted = (names[number % len(names)],) if names and number >= 0 else ()
+        self.budgets[app] = Allowance("app", app, allowed, frozenset(disrupted))
+        self.arena.budget(app, allowed, *disrupted, app=app)
+
+    def cordon(self, at: int, cordoned: bool) -> None:
+        house = self.houses[at]
+        house.cordoned = cordoned
+        self.arena.change(node(house.name, house.cpu, house.memory, house.most, unschedulable=cordoned))
 
     def preempt(self, name: str, priority: int, cpu: int, offset: int) -> None:
         """Both have the same answer. Then everything is as if the pod had never come."""
