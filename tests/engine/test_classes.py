@@ -120,15 +120,18 @@ def test_equal_specs_become_one_object() -> None:
 
 def test_classes_that_a_plugin_signs_but_does_not_judge_are_not_filtered_by_it() -> None:
     """Who runs for a class is sorted out once for all that concern the same plugins in the same way."""
+    reserved: list[str] = []
     picky = made(
         "Picky",
         scope=Scope.ROW,
         sign=lambda self, pod: pod.labels.get("picky"),
         judges=lambda self, sign: sign == "yes",
         filter=lambda self, cycle, pod, node: unschedulable("not here"),
+        reserve=lambda self, cycle, pod, node_name: reserved.append(pod.name),
     )
     stage = Stage(picky).nodes("n")
     assert stage.place(pod("no", labels={"picky": "no"})) == "n"
     assert "not here" in stage.wait(pod("yes", labels={"picky": "yes"})).message
     assert stage.place(pod("another", labels={"picky": "no"})) == "n"
     assert stage.place(pod("silent")) == "n"
+    assert reserved == ["no", "another"]
