@@ -54,9 +54,11 @@ def make_scheduler(plane: ControlPlane, name: str) -> Scheduler:
 
 
 @click.command()
-@click.option("--nodes", "node_count", default=2000, show_default=True)
-@click.option("--pods", "pod_count", default=2000, show_default=True)
-@click.option("--rounds", default=3, show_default=True, help="Turns of each; the median counts.")
+@click.option("--nodes", "node_count", type=click.IntRange(1), default=2000, show_default=True)
+@click.option("--pods", "pod_count", type=click.IntRange(2), default=2000, show_default=True)
+@click.option(
+    "--rounds", type=click.IntRange(1), default=3, show_default=True, help="Turns of each; the median counts."
+)
 @click.option("--workload", "chosen", multiple=True, type=click.Choice(list(WORKLOADS)), help="Only these.")
 @click.option("--json", "as_json", is_flag=True, help="Print every turn as one JSON list.")
 def arena(node_count: int, pod_count: int, rounds: int, chosen: tuple[str, ...], as_json: bool) -> None:

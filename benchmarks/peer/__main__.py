@@ -72,7 +72,13 @@ class Row(msgspec.Struct, frozen=True):
     "--warm-up", default=WARM_UP, show_default=True, help="Pods placed before anything is measured."
 )
 @click.option("--cases", "chosen", multiple=True, type=click.Choice(list(CASES)), help="Only these.")
-@click.option("--rounds", default=3, show_default=True, help="Turns of each; the one of least CPU counts.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="Turns of each; the one of least CPU counts.",
+)
 @click.option("--compare", "comparing", is_flag=True, help="Compare the best nodes of every pod instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one a case.")
 def peer(

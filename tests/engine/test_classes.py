@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from engine.stage import Stage, made, pod
 from mooring.framework.scope import UNSIGNABLE, Scope
 from mooring.framework.status import unschedulable
@@ -135,3 +137,25 @@ def test_classes_that_a_plugin_signs_but_does_not_judge_are_not_filtered_by_it()
     assert stage.place(pod("another", labels={"picky": "no"})) == "n"
     assert stage.place(pod("silent")) == "n"
     assert reserved == ["no", "another"]
+
+
+@pytest.mark.parametrize("method", ["judges", "pre_filters"])
+def test_a_plugin_that_fails_to_say_whom_it_concerns_fails_alone(method: str) -> None:
+    def fails(self: Any, sign: Any) -> bool:
+        raise ValueError("oops")
+
+    broken = made(
+        "Broken",
+        scope=Scope.STATIC,
+        sign=lambda self, pod: pod.labels.get("ask"),
+        pre_filter=lambda self, cycle, pod: None,
+        filter=lambda self, cycle, pod, node: None,
+        **{method: fails},
+    )
+    stage = Stage(broken).nodes("n")
+    wait = stage.wait(pod("asks", labels={"ask": "yes"}))
+    assert (wait.plugins, wait.message) == (
+        ("Broken",),
+        f'running {method} of plugin "Broken": ValueError: oops',
+    )
+    assert stage.place(pod("other")) == "n"

@@ -41,6 +41,21 @@ BAD: dict[str, tuple[str, str, str]] = {
         "def normalize",
         "returned [] for 1 values",
     ),
+    "a table that is not there": (
+        "def pre_enqueue(self, pod): return None\n    pre_enqueue.concerns_only = 'tabel'",
+        "def pre_enqueue",
+        "concerns_only('tabel') names no table of the plugin",
+    ),
+    "an exception in judges": (
+        "def sign(self, pod): return 1\n    def judges(self, sign): return sign['x']",
+        "def judges",
+        'running judges of plugin "P": TypeError',
+    ),
+    "an exception in pre_filters": (
+        "def sign(self, pod): return 1\n    def pre_filters(self, sign): return sign['x']",
+        "def pre_filters",
+        'running pre_filters of plugin "P": TypeError',
+    ),
     "an exception in filter": (
         "def filter(self, cycle, pod, node): return node.labels['rack']",
         "def filter",

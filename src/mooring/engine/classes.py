@@ -118,8 +118,9 @@ class ProfileClasses:
     def _pipeline(self, signs: dict[str, Hashable]) -> tuple[Any, ...]:
         """What runs for classes with these signs: depends on who has something to say, not on what."""
         plugins = self._profile.plugins
-        judging = tuple([name for name, sign in signs.items() if plugins[name].judges(sign)])
-        silent = tuple([p.name for p in self._picky if not p.pre_filters(signs.get(p.name))])
+        judging = tuple([name for name, sign in signs.items() if _judges(plugins[name], sign)])
+        picky = [plugin for plugin in self._picky if plugin.name in signs]
+        silent = tuple([p.name for p in picky if not _pre_filters(p, signs[p.name])])
         key = (tuple(signs), judging, silent)
         found = self._pipelines.get(key)
         if found is None:
@@ -154,9 +155,17 @@ def _read(plugin: Plugin, sign: Hashable) -> Hashable:
         hash(sign)
     except Exception as error:
         raise answers.raised(plugin.name, "sign", error) from error
-    if plugin.scope is not ANYTHING or not plugin.judges(sign):
+    if plugin.scope is not ANYTHING or not _judges(plugin, sign):
         return sign
     return WHOLE_POD
+
+
+def _judges(plugin: Plugin, sign: Hashable) -> bool:
+    return bool(answers.call(plugin.name, "judges", plugin.judges, sign))
+
+
+def _pre_filters(plugin: Plugin, sign: Hashable) -> bool:
+    return bool(answers.call(plugin.name, "pre_filters", plugin.pre_filters, sign))
 
 
 class Specs:

@@ -6,6 +6,7 @@ need not be: what they said stands until a node's row changes.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
 from typing import Any
@@ -36,7 +37,7 @@ def lasts(form: Form) -> bool:
     return form.scope.kept
 
 
-class Following:
+class Following(ABC):
     """Answers over the rows, in step with the cluster."""
 
     def __init__(self, cluster: Cluster, view: ClusterView, plugins: Iterable[Plugin]) -> None:
@@ -67,17 +68,17 @@ class Following:
             raise
         self._position, self._versions, self._capacity = nodes.journal.position, versions, nodes.capacity
 
+    @abstractmethod
     def _start(self, capacity: int) -> None:
         """Makes room for so many rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _take(self, cycle: Cycle, pod: Pod, rows: Rows) -> None:
         """Asks about rows by columns."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _take_one(self, cycle: Cycle, pod: Pod, node: NodeView) -> None:
         """Asks about one row."""
-        raise NotImplementedError
 
     def _many(self, form: Filter | Scorer, cycle: Cycle, pod: Pod, rows: Rows, among: Bools) -> Any:
         nodes = self._cluster.nodes

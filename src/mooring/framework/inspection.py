@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 from mooring.errors import Mistake, PolicyError, did_you_mean
+from mooring.framework import answers
 from mooring.framework.plugin import Plugin, PluginArgs
 from mooring.framework.points import POINTS, Point
 from mooring.framework.scope import Scope
@@ -25,6 +26,18 @@ def signs_itself(plugin: type[Plugin]) -> bool:
 def pre_filters_some(plugin: type[Plugin]) -> bool:
     """Whether the class says which pods its `pre_filter` has something to say about."""
     return plugin.pre_filters is not Plugin.pre_filters
+
+
+def pods_concerned(plugin: Plugin, point: str) -> Container[str] | None:
+    """The uids a method marked `concerns_only` has something to say about; None: those of any pod."""
+    name: str | None = getattr(getattr(plugin, point, None), "concerns_only", None)
+    if name is None:
+        return None
+    table = getattr(plugin, name, None)
+    if not isinstance(table, Container):
+        what = f"concerns_only({name!r}) names no table of the plugin"
+        raise answers.failed(plugin.name, point, what)
+    return table
 
 
 def moves_only_with_nodes(plugin: type[Plugin]) -> bool:

@@ -10,7 +10,7 @@ from mooring.config.profiles import ProfilePlan
 from mooring.errors import ArgsError, ConfigError, FieldMistake, Mistake
 from mooring.framework.forms import Filter, Scorer
 from mooring.framework.handle import Handle
-from mooring.framework.inspection import signs_itself
+from mooring.framework.inspection import pods_concerned, signs_itself
 from mooring.framework.meter import Meter
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import POINTS
@@ -84,7 +84,9 @@ class Profile:
         ]
 
     def _asked(self, point: str) -> list[Asked]:
-        return [Asked(name, method, _concerned(plugin, point)) for name, method, plugin in self._at[point]]
+        return [
+            Asked(name, method, pods_concerned(plugin, point)) for name, method, plugin in self._at[point]
+        ]
 
     def _timed_gates(self) -> list[Asked]:
         return [gate._replace(method=self._timed(gate)) for gate in self.gates]
@@ -106,11 +108,6 @@ class Profile:
 
     def _seen(self, plugin: str, point: str, method: Callable[..., Any]) -> Callable[..., Any]:
         return method if self.meter is None else watched(self.meter, self.name, plugin, point, method)
-
-
-def _concerned(plugin: Plugin, point: str) -> Container[str] | None:
-    table: str | None = getattr(getattr(plugin, point), "concerns_only", None)
-    return None if table is None else getattr(plugin, table)
 
 
 def make_profile(

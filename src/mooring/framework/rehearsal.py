@@ -24,7 +24,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.domain import DomainPlugin
 from mooring.framework.forms import Filter, Scorer
 from mooring.framework.handle import Handle, Lister, WaitingPod, looks_too_far
-from mooring.framework.inspection import place_of
+from mooring.framework.inspection import place_of, pods_concerned
 from mooring.framework.plugin import Plugin
 from mooring.framework.scope import Scope
 from mooring.framework.status import Code, Status
@@ -152,7 +152,10 @@ def rehearse(plugin: type[Plugin]) -> None:
     try:
         cluster = _stage()
         handle = StageHandle(cluster)
-        _play(plugin(args, handle), handle, cluster)
+        made = plugin(args, handle)
+        for point in ("pre_enqueue", "order_of"):
+            pods_concerned(made, point)
+        _play(made, handle, cluster)
     except PluginFailed as failure:
         raise PolicyError(
             [Mistake(place_of(plugin, _method_at(plugin, failure.point)), f"{plugin.__name__}: {failure}")]
@@ -180,6 +183,8 @@ def _play(plugin: Plugin, handle: StageHandle, cluster: Cluster) -> None:
         sign = answers.call(plugin.name, "sign", plugin.sign, pod)
         answers.call(plugin.name, "sign", hash, sign)
         if sign is not None:
+            for point in ("judges", "pre_filters"):
+                answers.call(plugin.name, point, getattr(plugin, point), sign)
             _judge(plugin, handle, cycle, pod, cluster)
 
 

@@ -108,7 +108,7 @@ class InterPodAffinity(DomainPlugin):
         )
 
     def pre_filters(self, sign: Any) -> bool:
-        return sign is not None and bool(sign[3])  # a mistake
+        return bool(sign[3])  # a mistake
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Status | None:
         known = self._known_of(pod)

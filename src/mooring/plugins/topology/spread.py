@@ -129,7 +129,7 @@ class PodTopologySpread(DomainPlugin):
         )
 
     def pre_filters(self, sign: Any) -> bool:
-        return sign is not None and bool(sign[2])  # a mistake
+        return bool(sign[2])  # a mistake
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Status | None:
         known = self._known_of(pod)
