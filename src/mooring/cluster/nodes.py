@@ -26,6 +26,7 @@ from mooring.model.requests import Allocatable, node_allocatable
 
 Ints = NDArray[np.int64]
 FIRST_CAPACITY = 64
+GROWS_BY = 4  # parts one: what is kept of classes is as wide as the table, so there is little room to spare
 
 
 class Column:
@@ -245,7 +246,7 @@ class NodeTable:
             return self._free.pop()
         row = self.high
         if row == self.capacity:
-            self._grow(2 * self.capacity)
+            self._grow(self.capacity + max(self.capacity // GROWS_BY, FIRST_CAPACITY))
         self.high += 1
         self.objects.append(None)
         self.arrival.append(0)

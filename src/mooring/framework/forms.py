@@ -68,6 +68,11 @@ class Form:
         make = getattr(self.plugin, "pod_columns", None)
         return make is not None and self.plugin.scope is Scope.ROW and make() is not None
 
+    @cached_property
+    def amounts_only(self) -> bool:
+        """Whether it can be asked about amounts rather than nodes."""
+        return self.plugin.amounts_only and self.scope is Scope.ROW and self.many_method is not None
+
     def watch(self, watched: Callable[[str, Any], Any]) -> None:
         """Puts something that watches between the plugin's methods and whoever calls them."""
         if self.one_method is not None:

@@ -44,12 +44,15 @@ class Plugin:
     Args     its arguments, when it takes any
     reads    kinds it asks listers for: `Service`, or `group/version/plural` of what is not Kubernetes' own
     version  moves when answers change for a reason outside node and pod: kept answers are then stale
+    amounts_only  whether it reads nothing of a node but what it has and what is taken of it: resources, pods,
+             and how many pods it takes. Nodes that are alike in that may then be judged once
     """
 
     name: ClassVar[str] = ""
     scope: ClassVar[Scope] = Scope.CLUSTER
     Args: ClassVar[type[PluginArgs]] = PluginArgs
     reads: ClassVar[tuple[str, ...]] = ()
+    amounts_only: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -65,6 +65,7 @@ class NodeResourcesBalancedAllocation(Plugin):
     name = "NodeResourcesBalancedAllocation"
     scope = Scope.ROW
     Args = BalancedAllocationArgs
+    amounts_only = True
 
     def __init__(self, args: BalancedAllocationArgs, handle: Handle) -> None:
         super().__init__(args, handle)

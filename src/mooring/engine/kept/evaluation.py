@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.cluster import Cluster
+from mooring.cluster.nodes import Ints
 from mooring.cluster.view import ClusterView
 from mooring.engine.kept.additions import Additions
 from mooring.engine.kept.buckets import Bases, Buckets, Raws
@@ -131,7 +132,11 @@ class KeptEvaluation:
         if self._by_domain:
             self.domains.start(cycle, pod)
         bases = self._room(pod)
-        raws = self._rows.all(cycle, pod, bases)
+        raws: list[Ints] = []
+        if self.slot is not None and self._matrix is not None and (alike := self._matrix.alike()) is not None:
+            self._matrix.know(self.slot, self._rows.by_number(cycle, pod, alike, bases))
+        else:
+            raws = self._rows.all(cycle, pod, bases)
         numbered = self.domains.numbered() if self._by_domain else []
         codes, groups, lent = static.codes, static.groups, True
         if raws or numbered:

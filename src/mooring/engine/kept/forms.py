@@ -23,6 +23,7 @@ class Forms(msgspec.Struct, frozen=True, eq=False):
     plugins: dict[str, Any]  # behind them, by name
     changing: tuple[Plugin, ...]  # those whose answers may change when neither nodes nor pods do
     over_pods: bool  # every one of them can be asked for many pods at a time
+    amounts_only: bool  # every one of them can be asked about amounts rather than nodes
 
     @classmethod
     def of(cls, pod_class: PodClass, scope: Scope, cycle: Cycle) -> Forms:
@@ -53,4 +54,5 @@ class Forms(msgspec.Struct, frozen=True, eq=False):
             plugins=plugins,
             changing=tuple(p for p in plugins.values() if type(p).version is not Plugin.version),
             over_pods=not raw and all(form.over_pods and not form.hides_identity for form in forms),
+            amounts_only=not raw and all(form.amounts_only for form in forms),
         )

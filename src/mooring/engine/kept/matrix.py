@@ -11,9 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mooring.cluster.cluster import Cluster
+from mooring.cluster.nodes import Ints
 from mooring.cluster.view import ClusterView
+from mooring.engine.kept import alike
+from mooring.engine.kept.alike import AlikeRows
 from mooring.engine.kept.bases import nowhere
 from mooring.engine.kept.buckets import Bases
 from mooring.engine.kept.forms import Forms
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
     from mooring.engine.kept.evaluation import KeptEvaluation
 
 FIRST_SLOTS = 1024  # memory that nobody has written to is not taken
-PADDING = 32  # a line of the cache
+LINE = 64  # bytes of the processor's cache
 FEWEST = 6  # members: fewer look at changed rows themselves
 SPARE_PARTS = 16  # static parts nobody has any more
 PAYS_FOR = 4096  # rows pushed for a member: as long as it takes to make it anew
@@ -47,6 +51,7 @@ class Matrix:
         self._cluster = cluster
         self._view = view
         self._over_pods = OverPods(forms.filters, forms.plain)
+        self._alike = AlikeRows(cluster.nodes) if forms.amounts_only else None
         self._kind = kind  # of bases
         self._nowhere = nowhere(kind)
         self._fewest = fewest
@@ -60,6 +65,8 @@ class Matrix:
         self._part_of = np.zeros(FIRST_SLOTS, np.intp)
         self._capacity = cluster.nodes.capacity
         self._base = self._room_for(FIRST_SLOTS)
+        self._unknown: set[int] = set()  # members of which it is not known what they make of each number
+        self._forget_numbers()
         self._position = cluster.nodes.journal.position
         self.broken = False  # a plugin failed: nobody is kept up to date any more
 
@@ -70,9 +77,9 @@ class Matrix:
         return self._base[slot, : self._capacity]
 
     def _room_for(self, slots: int) -> Bases:
-        # Capacities are powers of two: without the padding all bases of a node would compete for the same
-        # few lines of the processor's cache.
-        return np.empty((slots, self._capacity + PADDING), self._kind)  # who joins fills it
+        # An odd number of lines for each: else bases of one node compete for a few lines of the cache.
+        lines = -(-self._capacity * self._kind.itemsize // LINE) | 1
+        return np.empty((slots, lines * LINE // self._kind.itemsize), self._kind)  # who joins fills it
 
     def join(self, member: KeptEvaluation, pod: Any) -> int | None:
         """A place for the bases of a class; None when there is none."""
@@ -94,6 +101,7 @@ class Matrix:
             self._free.append(slot)
             return None
         self._members[slot], self._used[slot] = member, self._pushed
+        self._unknown.add(slot)
         if len(self._parts) > 2 * len(self) + SPARE_PARTS:
             self._forget_parts()
         self._part_of[slot] = self._numbered(member.static)
@@ -106,9 +114,20 @@ class Matrix:
             self._parts.append(part)
         return number
 
+    def alike(self) -> AlikeRows | None:
+        """The numbers of rows, up to date; None where they are of no use."""
+        known = self._alike
+        return known if known is not None and len(self) >= self._fewest and known.follow() else None
+
+    def know(self, slot: int, found: Bases) -> None:
+        """What the plugins say of each number for a member."""
+        self._by_number[: len(found), slot] = found
+        self._unknown.discard(slot)
+
     def leave(self, slot: int) -> None:
         self._members[slot] = None
         self._free.append(slot)
+        self._unknown.discard(slot)
 
     def catch_up(self, slot: int | None = None) -> None:
         """Takes in the rows that changed since the last time, for all members. One of them is being asked."""
@@ -127,8 +146,9 @@ class Matrix:
             self._let_go()
         else:
             try:
+                numbers = self.alike()
                 for row in distinct:
-                    self._push(row)
+                    self._push(row, numbers)
             except PluginFailed:
                 self.broken = True
                 self._let_go()
@@ -159,29 +179,53 @@ class Matrix:
         self._capacity, self._position = nodes.capacity, nodes.journal.position
         self._base = self._room_for(len(self._base))
 
-    def _push(self, row: int) -> None:
+    def _push(self, row: int, numbers: AlikeRows | None) -> None:
         """Evaluates one row for every member."""
         slots = len(self._members)
-        floors = [part.base_at[row] if row < len(part.base) else self._nowhere for part in self._parts]
+        nowhere, kind = self._nowhere, self._kind.type
+        floors = [
+            max(part.base_at[row], nowhere) if row < len(part.base) else nowhere for part in self._parts
+        ]
+        new: NDArray[Any]
         if max(floors) < 0:
-            new: Any = np.full(slots, self._nowhere, np.int64)
+            new = np.full(slots, nowhere, self._kind)
         else:
-            node = self._view.view(row)
-            ok, scores = self._over_pods.ask(node, slots)
-            floor: Any = floors[0]
+            new = self._asked(row, slots) if numbers is None else self._known(row, slots, numbers)
             if len(floors) > 1:
-                floor = np.array(floors, np.int64).take(self._part_of[:slots])
-                ok = ok & (floor >= 0)
-            # Not the score but `nowhere` where the node does not pass; quicker than `np.where`.
-            new = scores + (floor - self._nowhere)
-            new *= ok
-            new += self._nowhere
+                floor = np.array(floors, self._kind).take(self._part_of[:slots])
+                new = np.where((new >= 0) & (floor >= 0), new + floor, kind(nowhere))
+            elif floors[0]:
+                new = np.where(new >= 0, new + kind(floors[0]), kind(nowhere))
         column = self._base[:slots, row]
         flipped = ((column < 0) != (new < 0)).nonzero()[0]
         column[:] = new
         for slot in flipped.tolist() if len(flipped) else ():
             if (member := self._members[slot]) is not None:
                 member.flipped(row)
+
+    def _known(self, row: int, slots: int, numbers: AlikeRows) -> Bases:
+        """What the plugins say of a row for every member: as of any row with the same number."""
+        if self._unknown:
+            self._forget_numbers()
+        number = numbers.number_at[row]
+        known = self._by_number[number, :slots]
+        if self._born[number] != numbers.born[number]:
+            known[:] = self._asked(row, slots)
+            self._born[number] = numbers.born[number]
+        return known
+
+    def _asked(self, row: int, slots: int) -> Ints:
+        """The score of a row for every member; `nowhere` where it does not pass."""
+        ok, scores = self._over_pods.ask(self._view.view(row), slots)
+        found: Ints = scores - self._nowhere
+        found *= ok  # quicker than `np.where`
+        found += self._nowhere
+        return found
+
+    def _forget_numbers(self) -> None:
+        self._by_number: Bases = np.empty((alike.MOST, len(self._base)), self._kind)
+        self._born = [-1] * alike.MOST  # when the number was given whose answers stand there
+        self._unknown.clear()
 
     def _widen(self, slots: int) -> None:
         wider = self._room_for(slots)
@@ -190,6 +234,7 @@ class Matrix:
         part_of = np.zeros(slots, np.intp)
         part_of[: len(self._part_of)] = self._part_of
         self._part_of = part_of
+        self._forget_numbers()
         for slot, member in enumerate(self._members):
             if member is not None:
                 member.moved(self.base_of(slot))
@@ -202,7 +247,10 @@ class Matrix:
 
     def check(self) -> None:
         """Asserts that places, members and their static parts agree."""
-        assert self._base.shape == (len(self._part_of), self._capacity + PADDING)
+        if self._alike is not None:
+            self._alike.check()
+        assert len(self._base) == len(self._part_of) == self._by_number.shape[1]
+        assert self._base.shape[1] >= self._capacity
         assert len(self._free) == len(set(self._free)) == self._members.count(None)
         assert len(self._used) == len(self._members)
         for slot, member in enumerate(self._members):

@@ -12,6 +12,7 @@ from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import NodeColumns, Rows
 from mooring.cluster.nodes import Ints
 from mooring.cluster.view import ClusterView, NodeView
+from mooring.engine.kept.alike import AlikeRows
 from mooring.engine.kept.bases import nowhere
 from mooring.engine.kept.buckets import Bases
 from mooring.engine.kept.forms import Forms
@@ -61,6 +62,21 @@ class RowForms:
         columns = NodeColumns(nodes, self._view.view)
         bases[high:] = self._nowhere
         return self._by_columns(cycle, pod, columns, self._static.base[:high], bases[:high])
+
+    def by_number(self, cycle: Cycle, pod: Any, alike: AlikeRows, bases: Bases) -> Bases:
+        """As `all`, for plugins that read amounts alone and have no raw scores. Returns what they say of each
+        number."""
+        high = self._cluster.nodes.high
+        found: Bases = np.empty(len(alike), self._kind)
+        self._by_columns(cycle, pod, alike.columns(), np.zeros(len(alike), np.int32), found)
+        static, used = self._static.base[:high], bases[:high]
+        bases[high:] = self._nowhere
+        found.take(alike.numbers[:high], out=used, mode="clip")
+        passes = (static >= 0) & (used >= 0)
+        np.add(used, static, out=used, casting="same_kind")
+        if not passes.all():
+            used[~passes] = self._nowhere
+        return found
 
     def some(self, cycle: Cycle, pod: Any, rows: Rows) -> tuple[Bases, list[Ints]]:
         """Bases and raw scores of some rows."""

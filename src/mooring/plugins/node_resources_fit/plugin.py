@@ -47,6 +47,7 @@ class NodeResourcesFit(Plugin):
     name = NAME
     scope = Scope.ROW
     Args = FitArgs
+    amounts_only = True
 
     def __init__(self, args: FitArgs, handle: Handle) -> None:
         super().__init__(args, handle)

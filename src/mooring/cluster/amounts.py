@@ -1,0 +1,83 @@
+"""Nodes told apart by amounts alone: what there is on each, and what is taken of it.
+
+To a plugin that reads nothing else, nodes with equal amounts are alike: it is asked once about all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mooring.cluster.columns import NodeColumns
+from mooring.cluster.nodes import Column, Ints, NodeTable
+from mooring.errors import ScopeError
+
+MOST_RESOURCES = 8  # with more of them, nodes are seldom alike and long to compare
+
+Amounts = tuple[int, ...]  # one of each column
+
+
+class NodeAmounts:
+    """The amounts of each row of a table."""
+
+    def __init__(self, nodes: NodeTable) -> None:
+        self._nodes = nodes
+        self.columns: list[Column] = []
+        self._at: list[memoryview] = []
+        self.follow()
+
+    @property
+    def few(self) -> bool:
+        """Whether it is worth comparing them."""
+        return len(self._nodes.resources) <= MOST_RESOURCES
+
+    def follow(self) -> None:
+        """To be called when the table has a new layout or a resource more."""
+        nodes = self._nodes
+        counted = [nodes.pods, nodes.max_pods, nodes.nonzero_cpu_milli, nodes.nonzero_memory]
+        self.columns = counted + [c for r in nodes.resources for c in (r.allocatable, r.requested)]
+        self._at = [column.at for column in self.columns]
+
+    def of(self, row: int) -> Amounts:
+        return tuple([at[row] for at in self._at])
+
+
+class NoAmount:
+    """Stands for what is not to be read where amounts alone are declared."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, columns: object, owner: type) -> NoReturn:
+        raise ScopeError(f"reads nodes.{self._name}, which is no amount: it is not to declare amounts_only")
+
+
+class AmountColumns(NodeColumns):
+    """What vector plugins see of distinct amounts: as if there was one node of each sort."""
+
+    __slots__ = ("_amounts",)
+    alive: Any = NoAmount()
+    unschedulable: Any = NoAmount()
+    images: Any = NoAmount()
+    matching_label: Any = NoAmount()
+    by_taints: Any = NoAmount()
+    mask_of: Any = NoAmount()
+    named: Any = NoAmount()
+    port_clashes: Any = NoAmount()
+
+    def __init__(self, nodes: NodeTable, amounts: Mapping[Column, Ints], sorts: int) -> None:
+        super().__init__(nodes, _no_node, np.arange(sorts))
+        self._amounts = amounts
+
+    def divisor(self, resource: str) -> NDArray[np.float64]:
+        return np.maximum(self.allocatable(resource), 1).astype(np.float64)
+
+    def _of(self, column: Column) -> Ints:
+        return self._amounts[column][: len(self)]
+
+
+def _no_node(row: int) -> NoReturn:
+    raise ScopeError("looks at a node, which is more than amounts: it is not to declare amounts_only")
