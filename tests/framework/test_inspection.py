@@ -79,6 +79,11 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "class P",
         "P.scope is 'row': it must be one of Scope.STATIC, ROW, DOMAIN or CLUSTER",
     ),
+    "amounts alone of more than a row": (
+        "amounts_only = True\n    def filter(self, cycle, pod, node): ...",
+        "class P",
+        "P.amounts_only is for plugins of Scope.ROW",
+    ),
     "a name that is none": (
         "name = 7\n    def filter(self, cycle, pod, node): ...",
         "class P",

@@ -114,6 +114,19 @@ BAD: dict[str, tuple[str, str, str]] = {
         "def score_nodes",
         "plugin P reads nodes.pod_count, which scope STATIC does not declare: use scope ROW",
     ),
+    "reading labels where amounts are declared": (
+        "scope, amounts_only = Scope.ROW, True\n"
+        "    def filter_nodes(self, cycle, pod, nodes): return nodes.matching_label('zone', bool)",
+        "def filter_nodes",
+        "plugin P reads nodes.matching_label, which is no amount: it is not to declare amounts_only",
+    ),
+    "telling nodes of equal amounts apart": (
+        "scope, amounts_only = Scope.ROW, True\n"
+        "    def score(self, cycle, pod, node): return node.row\n"
+        "    def score_nodes(self, cycle, pod, nodes): return nodes.rows * 1",
+        "def score_nodes",
+        "score_nodes reads more than amounts",
+    ),
     "reading the name while keeping answers": (
         "scope = Scope.ROW\n    def filter(self, cycle, pod, node): return pod.name and None",
         "def filter",

@@ -5,7 +5,7 @@ To a plugin that reads nothing else, nodes with equal amounts are alike: it is a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,6 +18,7 @@ from mooring.errors import ScopeError
 MOST_RESOURCES = 8  # with more of them, nodes are seldom alike and long to compare
 
 Amounts = tuple[int, ...]  # one of each column
+Floats = NDArray[np.float64]
 
 
 class NodeAmounts:
@@ -58,7 +59,7 @@ class NoAmount:
 class AmountColumns(NodeColumns):
     """What vector plugins see of distinct amounts: as if there was one node of each sort."""
 
-    __slots__ = ("_amounts",)
+    __slots__ = ("_amounts", "_divisors", "_place")
     alive: Any = NoAmount()
     unschedulable: Any = NoAmount()
     images: Any = NoAmount()
@@ -68,15 +69,27 @@ class AmountColumns(NodeColumns):
     named: Any = NoAmount()
     port_clashes: Any = NoAmount()
 
-    def __init__(self, nodes: NodeTable, amounts: Mapping[Column, Ints], sorts: int) -> None:
-        super().__init__(nodes, _no_node, np.arange(sorts))
-        self._amounts = amounts
+    def __init__(
+        self, nodes: NodeTable, place: Mapping[Column, int], amounts: Ints, divisors: Floats
+    ) -> None:
+        """`place` is the row of a column in the tables of amounts, and of amounts that are at least 1."""
+        super().__init__(nodes, _no_node, np.arange(amounts.shape[1]))
+        self._place, self._amounts, self._divisors = place, amounts, divisors
 
-    def divisor(self, resource: str) -> NDArray[np.float64]:
-        return np.maximum(self.allocatable(resource), 1).astype(np.float64)
+    def divisor(self, resource: str) -> Floats:
+        columns = self._nodes.resources[self._nodes.resource(resource)]
+        return np.asarray(self._divisors[self._place[columns.allocatable]])
 
     def _of(self, column: Column) -> Ints:
-        return self._amounts[column][: len(self)]
+        return np.asarray(self._amounts[self._place[column]])
+
+
+def amounts_at(nodes: NodeTable, rows: Sequence[int]) -> AmountColumns:
+    """The amounts of some rows, one after the other."""
+    known = NodeAmounts(nodes)
+    table = np.array([known.of(row) for row in rows], np.int64).T
+    place = {column: place for place, column in enumerate(known.columns)}
+    return AmountColumns(nodes, place, table, np.maximum(table, 1).astype(np.float64))
 
 
 def _no_node(row: int) -> NoReturn:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mooring.cluster.amounts import amounts_at
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import Bools, NodeColumns, Rows, StaticColumns
 from mooring.cluster.nodes import Ints, NodeTable
@@ -170,6 +171,11 @@ class Filter(Form):
         shown = self.shown(pod)
         columns = self.columns(cluster.nodes, view)
         passed = self.many(cycle, shown, columns, columns.alive, cluster.nodes)
+        if self.amounts_only:
+            rows = [node.row for node in reversed(view.nodes)]
+            by_amounts = self._asked(cycle, shown, amounts_at(cluster.nodes, rows)).ok
+            if by_amounts.tolist() != passed[rows].tolist():
+                raise answers.failed(self.name, "filter_nodes", "filter_nodes reads more than amounts")
         for node in view.nodes:
             status = self.one(cycle, shown, self.view(cluster.nodes, node), cluster.nodes, view)
             if passed[node.row] != (status is None):
@@ -251,6 +257,11 @@ class Scorer(Form):
         shown = self.shown(pod)
         columns = self.columns(cluster.nodes, view)
         scores = self.many(cycle, shown, columns, columns.alive, cluster.nodes)
+        if self.amounts_only:
+            rows = [node.row for node in reversed(view.nodes)]
+            by_amounts = self._asked(cycle, shown, amounts_at(cluster.nodes, rows))
+            if by_amounts.tolist() != scores[rows].tolist():
+                raise answers.failed(self.name, "score_nodes", "score_nodes reads more than amounts")
         for node in view.nodes:
             score = self.one(cycle, shown, self.view(cluster.nodes, node), cluster.nodes, view)
             if scores[node.row] != score:

@@ -76,12 +76,7 @@ def source_of(plugin: type[Plugin]) -> object:
 
 
 def _mistakes(plugin: type[Plugin]) -> Iterator[tuple[str, str]]:
-    if not (isinstance(plugin.name, str) and plugin.name):
-        yield "", f".name is {plugin.name!r}: it must be a word"
-    if not isinstance(plugin.scope, Scope):
-        yield "", f".scope is {plugin.scope!r}: it must be one of Scope.STATIC, ROW, DOMAIN or CLUSTER"
-    if not (isinstance(plugin.Args, type) and issubclass(plugin.Args, PluginArgs)):
-        yield "", ".Args must be a subclass of PluginArgs"
+    yield from _misdeclared(plugin)
     found = implemented_points(plugin)
     if not found:
         yield "", " implements no extension point"
@@ -94,6 +89,18 @@ def _mistakes(plugin: type[Plugin]) -> Iterator[tuple[str, str]]:
             yield name, f" has {name} but no {needs}"
     if "normalize" in found and not {"score", "score_nodes"} & set(found):
         yield "normalize", " has normalize but no score"
+
+
+def _misdeclared(plugin: type[Plugin]) -> Iterator[tuple[str, str]]:
+    """What the attributes say that cannot be."""
+    if not (isinstance(plugin.name, str) and plugin.name):
+        yield "", f".name is {plugin.name!r}: it must be a word"
+    if not isinstance(plugin.scope, Scope):
+        yield "", f".scope is {plugin.scope!r}: it must be one of Scope.STATIC, ROW, DOMAIN or CLUSTER"
+    if plugin.amounts_only and plugin.scope is not Scope.ROW:
+        yield "", ".amounts_only is for plugins of Scope.ROW"
+    if not (isinstance(plugin.Args, type) and issubclass(plugin.Args, PluginArgs)):
+        yield "", ".Args must be a subclass of PluginArgs"
 
 
 def _signature_mistakes(plugin: type[Plugin], point: Point) -> Iterator[str]:

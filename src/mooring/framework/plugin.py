@@ -44,8 +44,9 @@ class Plugin:
     Args     its arguments, when it takes any
     reads    kinds it asks listers for: `Service`, or `group/version/plural` of what is not Kubernetes' own
     version  moves when answers change for a reason outside node and pod: kept answers are then stale
-    amounts_only  whether it reads nothing of a node but what it has and what is taken of it: resources, pods,
-             and how many pods it takes. Nodes that are alike in that may then be judged once
+    amounts_only
+             that it reads nothing of a node but what it has and what is taken of it: resources, pods, and how
+             many pods it takes; nodes that are alike in that may then be judged once
     """
 
     name: ClassVar[str] = ""

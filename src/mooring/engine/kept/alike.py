@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mooring.cluster.amounts import AmountColumns, Amounts, NodeAmounts
+from mooring.cluster.amounts import AmountColumns, Amounts, Floats, NodeAmounts
 from mooring.cluster.nodes import Column, Ints, NodeTable
 from mooring.engine.kept.coding import distinct
 
@@ -35,8 +35,9 @@ class AlikeRows:
         self._free: list[int] = []  # numbers no row has
         self.born: list[int] = []  # by number
         self._put(np.zeros(0, np.intp))
-        self._columns: dict[Column, Ints] = {}  # amounts by number
-        self._table: Ints = np.zeros((0, 0), np.int64)  # the same
+        self._place: dict[Column, int] = {}  # of a column in the tables
+        self._table: Ints = np.zeros((0, 0), np.int64)  # amounts by number
+        self._divisors: Floats = np.zeros((0, 0))  # the same, at least 1
 
     def _put(self, numbers: Numbers) -> None:
         self.numbers = numbers  # by row; -1 where none is
@@ -46,7 +47,10 @@ class AlikeRows:
         return len(self._count)
 
     def columns(self) -> AmountColumns:
-        return AmountColumns(self._nodes, self._columns, len(self))
+        """What plugins are shown of each number."""
+        amounts, divisors = self._table[:, : len(self)], self._divisors[:, : len(self)]
+        amounts.flags.writeable = divisors.flags.writeable = False
+        return AmountColumns(self._nodes, self._place, amounts, divisors)
 
     def follow(self) -> bool:
         """Brings numbers up to date. False where rows differ too much for it to be worth while."""
@@ -79,11 +83,10 @@ class AlikeRows:
         self._number = {known: number for number, known in enumerate(self._amounts_of)}
         self.born = list(range(self._births, self._births + len(first)))
         self._births += len(first)
-        table = np.zeros((len(amounts.columns), max(room, len(first))), np.int64)
-        table[:, : len(first)] = np.array(self._amounts_of, np.int64).T
-        self._table, shown = table, table.view()
-        shown.flags.writeable = False
-        self._columns = dict(zip(amounts.columns, shown, strict=True))
+        self._place = {column: place for place, column in enumerate(amounts.columns)}
+        self._table = np.zeros((len(self._place), max(room, len(first))), np.int64)
+        self._table[:, : len(first)] = np.array(self._amounts_of, np.int64).T
+        self._divisors = np.maximum(self._table, 1).astype(np.float64)
 
     def _renumber(self, row: int, amounts: Amounts) -> None:
         was, number = self.number_at[row], self._number.get(amounts)
@@ -111,6 +114,7 @@ class AlikeRows:
         self._births += 1
         self._number[amounts] = number
         self._table[:, number] = amounts
+        np.maximum(self._table[:, number], 1, out=self._divisors[:, number])
         return number
 
     def check(self) -> None:
@@ -121,8 +125,10 @@ class AlikeRows:
         assert len(set(self.born)) == len(self)
         known = self.numbers[self.numbers >= 0]
         assert np.bincount(known, minlength=len(self)).tolist() == self._count
+        assert all(self._count[number] for number in self._number.values())
         for amounts, number in self._number.items():
             assert self._amounts_of[number] == amounts == tuple(self._table[:, number].tolist())
+            assert self._divisors[:, number].tolist() == [max(amount, 1) for amount in amounts]
         changed = self._nodes.journal.since(self._position)
         if changed is not None and self._as_of == (self._nodes.layout, len(self._nodes.resources)):
             for row in set(range(self._nodes.high)) - set(changed):

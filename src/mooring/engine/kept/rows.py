@@ -66,16 +66,19 @@ class RowForms:
     def by_number(self, cycle: Cycle, pod: Any, alike: AlikeRows, bases: Bases) -> Bases:
         """As `all`, for plugins that read amounts alone and have no raw scores. Returns what they say of each
         number."""
-        high = self._cluster.nodes.high
+        high, static = self._cluster.nodes.high, self._static
         found: Bases = np.empty(len(alike), self._kind)
         self._by_columns(cycle, pod, alike.columns(), np.zeros(len(alike), np.int32), found)
-        static, used = self._static.base[:high], bases[:high]
+        numbers, used = alike.numbers[:high], bases[:high]
         bases[high:] = self._nowhere
-        found.take(alike.numbers[:high], out=used, mode="clip")
-        passes = (static >= 0) & (used >= 0)
-        np.add(used, static, out=used, casting="same_kind")
-        if not passes.all():
-            used[~passes] = self._nowhere
+        if static.level is not None:  # nearly always: nothing is left to be done row by row
+            raised = found if not static.level else np.where(found < 0, found, found + static.level)
+            raised.take(numbers, out=used, mode="clip")
+            return found
+        found.take(numbers, out=used, mode="clip")
+        passes = (static.base[:high] >= 0) & (used >= 0)
+        np.add(used, static.base[:high], out=used, casting="same_kind")
+        used[~passes] = self._nowhere
         return found
 
     def some(self, cycle: Cycle, pod: Any, rows: Rows) -> tuple[Bases, list[Ints]]:

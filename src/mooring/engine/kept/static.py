@@ -41,6 +41,7 @@ class StaticPart:
         self._number: dict[Raws, int] = {}
         self.generation = 0
         self.groups: list[Raws] = []  # raw scores by code
+        self.level: int | None = None  # what all rows in use have, if they all pass and have the same
         self._put(np.zeros(0, np.int32), np.zeros(0, np.int32))
 
     def _put(self, base: Bases, codes: Codes) -> None:
@@ -78,6 +79,8 @@ class StaticPart:
         else:
             for row in set(rows):
                 self._evaluate(cycle, pod, row)
+                if self.base_at[row] != self.level:
+                    self.level = None
         self._position, self._versions = journal.position, versions
 
     def _outgrown(self) -> bool:
@@ -96,6 +99,8 @@ class StaticPart:
         raws = [s.many(cycle, s.shown(pod), columns, ok, nodes) * ok for s, _ in self._forms.raw]
         base: Bases = np.full(nodes.capacity, NOWHERE, np.int32)
         base[: nodes.high] = np.where(ok, scores, NOWHERE)
+        even = len(scores) and ok.all() and scores.min() == scores.max()
+        self.level = int(scores[0]) if even else None
         codes: Codes = np.zeros(nodes.capacity, np.int32)
         found, first = distinct(raws, len(columns))
         numbers = [self._code(tuple(int(raw[row]) for raw in raws)) for row in first]

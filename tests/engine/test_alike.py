@@ -1,0 +1,243 @@
+"""Nodes that are alike are judged once: which are, and that it makes no difference to what is decided."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.stage import BUILT_IN, Stage, node, pod
+from engine.tiers import TIERS, hold_as
+from engine.twice import place_twice
+from mooring.cluster.amounts import MOST_RESOURCES, NodeAmounts
+from mooring.cluster.cluster import Cluster
+from mooring.engine.kept import alike, matrix
+from mooring.engine.kept.alike import AlikeRows
+from mooring.engine.kept.rows import RowForms
+from mooring.framework.forms import OverPods
+from mooring.framework.plugin import Plugin
+from mooring.framework.scope import Scope
+
+SORTS: dict[str, dict[str, Any]] = {
+    "small": {"cpu": "2"},
+    "large": {"cpu": "8", "memory": "64Gi"},
+    "few pods": {"cpu": "2", "pods": 3},
+    "gpu": {"cpu": "8", "memory": "64Gi", "extra": {"nvidia.com/gpu": "2"}},
+}
+SORT = st.sampled_from(list(SORTS))
+WHICH = st.integers(0, 99)
+CHANGES = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), SORT, st.booleans()),
+        st.tuples(st.just("change"), SORT, WHICH),
+        st.tuples(st.just("drop"), WHICH),
+        st.tuples(st.just("take"), st.sampled_from(["100m", "250m"]), WHICH),
+        st.tuples(st.just("give back"), WHICH),
+        st.tuples(st.just("follow")),
+    ),
+    max_size=40,
+)
+
+
+class Few:
+    """A cluster that is changed at random."""
+
+    def __init__(self) -> None:
+        self.cluster = Cluster()
+        self._made = 0
+        for _ in range(12):
+            self.do("add", "small", True)
+
+    def do(self, what: str, *how: Any) -> None:
+        self._made += 1
+        nodes = list(self.cluster.nodes.rows)
+        pods = list(self.cluster.pods.by_uid.values())
+        with self.cluster.statement() as statement:
+            if what == "add":
+                sort, cordoned = how
+                statement.put_node(node(f"n{self._made}", unschedulable=cordoned, **SORTS[sort]))
+            elif what == "change" and nodes:
+                statement.put_node(node(nodes[how[1] % len(nodes)], **SORTS[how[0]]))
+            elif what == "drop" and nodes:
+                name = nodes[how[0] % len(nodes)]
+                if not any(placed.pod.spec.node_name == name for placed in pods):
+                    statement.drop_node(name)
+            elif what == "take" and nodes:
+                name = nodes[how[1] % len(nodes)]
+                statement.take(pod(f"p{self._made}", how[0], node_name=name), name, bound=True)
+            elif what == "give back" and pods:
+                statement.give_back(pods[how[0] % len(pods)].pod.metadata.uid)
+
+
+@settings(max_examples=150, deadline=None)
+@given(CHANGES)
+def test_rows_have_one_number_when_nothing_is_different_on_them(changes: list[Any]) -> None:
+    few = Few()
+    nodes, numbers = few.cluster.nodes, AlikeRows(few.cluster.nodes)
+    for what, *how in [*changes, ("follow",)]:
+        if what != "follow":
+            few.do(what, *how)
+            continue
+        if not numbers.follow():
+            continue
+        numbers.check()
+        told: dict[int, Any] = {}
+        amounts = NodeAmounts(nodes)
+        for row in range(nodes.high):
+            seen = amounts.of(row)
+            assert told.setdefault(numbers.number_at[row], seen) == seen
+        assert len(told) == len(set(told.values()))
+        columns = numbers.columns()
+        for number, row in ((numbers.number_at[row], row) for row in range(nodes.high)):
+            assert columns.pod_count[number] == nodes.pods.at[row]
+            assert columns.max_pods[number] == nodes.max_pods.at[row]
+            assert (
+                columns.free("cpu")[number]
+                == few.cluster.nodes.resources[0].allocatable.at[row] - (nodes.resources[0].requested.at[row])
+            )
+            assert columns.divisor("memory")[number] == max(1, nodes.resources[1].allocatable.at[row])
+
+
+def test_rows_that_differ_much_are_not_looked_at_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alike, "LOOKS_AGAIN", 3)
+    few = Few()
+    names, numbers = list(few.cluster.nodes.rows), AlikeRows(few.cluster.nodes)
+    assert numbers.follow()
+
+    def resize(cpus: dict[int, int]) -> None:
+        with few.cluster.statement() as statement:
+            for number, cpu in cpus.items():
+                statement.put_node(node(names[number], cpu=cpu))
+
+    resize({number: min(number, 6) + 1 for number in range(len(names))})
+    assert not numbers.follow()  # seven sorts of twelve rows
+    resize({0: 2, 1: 2})
+    assert not numbers.follow()  # six, and too soon to look
+    resize({2: 2})
+    assert numbers.follow()
+    assert len(numbers) == 5
+    numbers.check()
+
+
+def test_nodes_with_many_resources_are_not_compared() -> None:
+    few = Few()
+    extra = {f"example.com/r{number}": "1" for number in range(MOST_RESOURCES)}
+    few.do("add", "small", False)
+    with few.cluster.statement() as statement:
+        statement.put_node(node("rich", extra=extra))
+    assert not AlikeRows(few.cluster.nodes).follow()
+
+
+class LikesAll(Plugin):
+    """Scores that all nodes have: they lie under everything else."""
+
+    scope = Scope.STATIC
+
+    def sign(self, made: Any) -> Any:
+        return made.spec.priority
+
+    def score(self, cycle: Any, made: Any, seen: Any) -> int:
+        return 7 * (made.spec.priority or 0)
+
+
+@pytest.mark.parametrize("tier", [None, *TIERS])
+@pytest.mark.parametrize(("slots", "pays_for"), [(matrix.FIRST_SLOTS, matrix.PAYS_FOR), (4, 30)])
+def test_kinds_of_pods_on_nodes_that_are_alike(
+    tier: str | None, slots: int, pays_for: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kinds that see all nodes and kinds that see some join one after the other, leave and come back, while
+    nodes are cordoned, fill up and change."""
+    monkeypatch.setattr(matrix, "PAYS_FOR", pays_for)
+    monkeypatch.setattr(matrix, "FIRST_SLOTS", slots)
+    draw = random.Random(2)
+    stage = Stage(LikesAll, base=BUILT_IN, keep_scores=True)
+    names = [f"n{number}" for number in range(200)]
+    pools = {name: {"pool": "ab"[number % 2]} for number, name in enumerate(names)}
+    stage.nodes(*(node(name, cpu="2", memory="4Gi", labels=pools[name]) for name in names))
+    place_twice(stage.engine)
+    hold_as(stage.engine, tier)
+    running: list[Any] = []
+    for turn in range(160):
+        kind = turn % 13 if turn < 60 else draw.randrange(turn // 6)
+        where = {"pool": "a"} if kind % 5 == 0 else {}
+        cpu = f"{100 + 100 * (kind % 4) if kind < 13 else 10 * kind}m"
+        new = pod(f"p{turn}", cpu, "64Mi", node_selector=where, priority=kind % 3 // 2)
+        running.append(new)
+        if kind % 7 == 0:
+            stage.delete(running.pop(draw.randrange(len(running))))
+        stage.add(new)
+        stage.all()
+        if turn % 9 == 0:
+            name = draw.choice(names)
+            cordoned, room = draw.random() < 0.5, draw.choice(["2", "4"])
+            changed = node(name, cpu=room, memory="4Gi", labels=pools[name], unschedulable=cordoned)
+            stage.change(changed)
+        stage.engine.check()
+        stage.engine.placer.kept.check()
+
+
+@pytest.mark.parametrize("cordoned", [False, True])
+def test_a_score_that_all_nodes_have(cordoned: bool) -> None:
+    """Under a kind of pods that fits everywhere and one that fits on some nodes, also when it is not all nodes
+    any more."""
+    stage = Stage(LikesAll, base=BUILT_IN, keep_scores=True)
+    stage.nodes(*(node(f"n{number}", cpu="2" if number % 14 else "12") for number in range(40)))
+    place_twice(stage.engine)
+    hold_as(stage.engine, "matrix")
+    for turn in range(24):
+        stage.add(pod(f"p{turn}", f"{1 + turn % 6}", priority=1))
+        stage.all()
+        stage.engine.placer.kept.check()
+        if turn == 3 and cordoned:
+            stage.change(node("n14", cpu="12", unschedulable=True))
+
+
+def test_what_is_known_from_before_is_not_mixed_up_with_a_newcomer() -> None:
+    """Two of six kinds leave. Of the one that takes the place of one, nothing is known by number, since fewer
+    are left than it is done for; then there are six again."""
+    stage = Stage(base=BUILT_IN, keep_scores=True)
+    stage.nodes(*(node(f"n{number}") for number in range(40)))
+    place_twice(stage.engine)
+
+    def place(name: str, cpu: str) -> None:
+        stage.add(pod(name, cpu))
+        stage.all()
+
+    kinds = [*(f"{10 + number}m" for number in range(matrix.FEWEST - 2)), "3500m", "3600m"]
+    for turn in range(2):
+        for cpu in kinds:
+            place(f"{cpu}-{turn}", cpu)
+    for gone in list(stage.engine.placer.kept)[-2:]:
+        gone.start_over()
+    for turn in range(3):
+        for number, cpu in enumerate(["20m", "21m", *kinds[:4]]):
+            place(f"later-{turn}-{number}", cpu)
+            stage.engine.placer.kept.check()
+    (held,) = stage.engine.placer.kept._matrices.values()
+    assert len(held) == matrix.FEWEST
+
+
+def test_what_is_known_of_a_node_is_not_asked_of_its_like(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {"over pods": 0, "by number": 0}
+    over_pods, by_number = OverPods.ask, RowForms.by_number
+
+    def counted_over_pods(self: Any, *arguments: Any) -> Any:
+        asked["over pods"] += 1
+        return over_pods(self, *arguments)
+
+    def counted_by_number(self: Any, *arguments: Any) -> Any:
+        asked["by number"] += 1
+        return by_number(self, *arguments)
+
+    monkeypatch.setattr(OverPods, "ask", counted_over_pods)
+    monkeypatch.setattr(RowForms, "by_number", counted_by_number)
+    stage = Stage(base=BUILT_IN)
+    stage.nodes(*(node(f"n{number}") for number in range(300)))
+    hold_as(stage.engine, "matrix")
+    for turn in range(200):
+        stage.add(pod(f"p{turn}", f"{100 + turn % 10}m"))
+        stage.all()
+    assert asked == {"over pods": 10, "by number": 10}
