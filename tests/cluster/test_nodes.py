@@ -156,3 +156,14 @@ def test_a_node_of_nonsense_quantities_is_refused_whole(cluster: Cluster, node: 
         with pytest.raises(QuantityError, match="apples"), cluster.statement() as statement:
             statement.put_node(node(name, "12 apples"))
         assert picture(cluster) == before
+
+
+def test_nodes_with_different_amounts_of_anything_are_not_alike(cluster: Cluster, node: Make) -> None:
+    put(cluster, node("a"), node("b"), node("c", **{"nvidia.com/gpu": "1"}), node("d", labels={"zone": "z"}))
+    nodes = cluster.nodes
+    a, b, c, d = (nodes.amounts(nodes.rows[name]) for name in "abcd")
+    assert a == b == d != c
+    put(cluster, *(node(f"n{number}") for number in range(FIRST_CAPACITY)), node("b", pods="7"))
+    assert nodes.amounts(nodes.rows["a"]) == a
+    assert nodes.amounts(nodes.rows["n1"]) == a
+    assert nodes.amounts(nodes.rows["b"]) != a

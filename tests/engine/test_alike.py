@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,14 +13,15 @@ from hypothesis import strategies as st
 from engine.stage import BUILT_IN, Stage, node, pod
 from engine.tiers import TIERS, hold_as
 from engine.twice import place_twice
-from mooring.cluster.amounts import MOST_RESOURCES, NodeAmounts
+from mooring.cluster.amounts import MOST_RESOURCES
 from mooring.cluster.cluster import Cluster
-from mooring.engine.kept import alike, matrix
+from mooring.engine.kept import alike, matrix, rows
 from mooring.engine.kept.alike import AlikeRows
 from mooring.engine.kept.rows import RowForms
 from mooring.framework.forms import OverPods
 from mooring.framework.plugin import Plugin
 from mooring.framework.scope import Scope
+from mooring.plugins.node_resources_fit import NodeResourcesFit
 
 SORTS: dict[str, dict[str, Any]] = {
     "small": {"cpu": "2"},
@@ -85,9 +87,8 @@ def test_rows_have_one_number_when_nothing_is_different_on_them(changes: list[An
             continue
         numbers.check()
         told: dict[int, Any] = {}
-        amounts = NodeAmounts(nodes)
         for row in range(nodes.high):
-            seen = amounts.of(row)
+            seen = nodes.amounts(row)
             assert told.setdefault(numbers.number_at[row], seen) == seen
         assert len(told) == len(set(told.values()))
         columns = numbers.columns()
@@ -179,14 +180,14 @@ def test_kinds_of_pods_on_nodes_that_are_alike(
         stage.engine.placer.kept.check()
 
 
+@pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("cordoned", [False, True])
-def test_a_score_that_all_nodes_have(cordoned: bool) -> None:
-    """Under a kind of pods that fits everywhere and one that fits on some nodes, also when it is not all nodes
-    any more."""
+def test_a_score_that_all_nodes_have(tier: str, cordoned: bool) -> None:
+    """Under kinds of pods that fit everywhere and kinds that do not; also when it is not all any more."""
     stage = Stage(LikesAll, base=BUILT_IN, keep_scores=True)
     stage.nodes(*(node(f"n{number}", cpu="2" if number % 14 else "12") for number in range(40)))
     place_twice(stage.engine)
-    hold_as(stage.engine, "matrix")
+    hold_as(stage.engine, tier)
     for turn in range(24):
         stage.add(pod(f"p{turn}", f"{1 + turn % 6}", priority=1))
         stage.all()
@@ -241,3 +242,66 @@ def test_what_is_known_of_a_node_is_not_asked_of_its_like(monkeypatch: pytest.Mo
         stage.add(pod(f"p{turn}", f"{100 + turn % 10}m"))
         stage.all()
     assert asked == {"over pods": 10, "by number": 10}
+
+
+def test_what_was_said_of_a_row_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    score = NodeResourcesFit.score
+
+    def counted(self: Any, cycle: Any, made: Any, seen: Any) -> int:
+        asked.append(seen.row)
+        return score(self, cycle, made, seen)
+
+    monkeypatch.setattr(NodeResourcesFit, "score", counted)
+    stage = Stage(base=BUILT_IN)
+    stage.nodes(*(node(f"n{number}") for number in range(30)))
+    for turn in range(90):
+        stage.add(pod(f"p{turn}", "100m"))
+        stage.all()
+    assert len(asked) == 3  # a node with one, with two and with three of them
+
+
+def test_nothing_is_kept_of_rows_that_are_all_different(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "MOST_KNOWN", 4)
+    stage = Stage(base=BUILT_IN)
+    stage.nodes(*(node(f"n{number}", cpu=10 + number) for number in range(30)))
+    for turn in range(10):
+        stage.add(pod(f"p{turn}", "100m"))
+        stage.all()
+    (kept,) = stage.engine.placer.kept
+    assert not kept._rows._knows
+
+
+class Moody(Plugin):
+    """Reads amounts alone, and judges them by something that changes."""
+
+    scope = Scope.ROW
+    amounts_only = True
+    mood = 0
+
+    @property
+    def version(self) -> int:
+        return self.mood
+
+    def sign(self, made: Any) -> int:
+        return 0
+
+    def score(self, cycle: Any, made: Any, seen: Any) -> int:
+        return max(0, 100 - int(seen.pod_count * 10 * self.mood))
+
+    def score_nodes(self, cycle: Any, made: Any, seen: Any) -> Any:
+        return np.maximum(0, 100 - seen.pod_count * 10 * self.mood)
+
+
+@pytest.mark.parametrize("tier", [None, *TIERS])
+def test_what_was_said_before_a_change_of_mind_is_forgotten(tier: str | None) -> None:
+    stage = Stage(Moody, base=BUILT_IN, keep_scores=True)
+    stage.nodes(*(node(f"n{number}") for number in range(30)))
+    place_twice(stage.engine)
+    hold_as(stage.engine, tier)
+    for turn in range(30):
+        if turn % 10 == 9:
+            stage.plugin("Moody").mood += 1
+        stage.add(pod(f"p{turn}", "100m"))
+        stage.all()
+        stage.engine.placer.kept.check()

@@ -15,35 +15,14 @@ from mooring.cluster.columns import NodeColumns
 from mooring.cluster.nodes import Column, Ints, NodeTable
 from mooring.errors import ScopeError
 
-MOST_RESOURCES = 8  # with more of them, nodes are seldom alike and long to compare
+MOST_RESOURCES = 8
 
-Amounts = tuple[int, ...]  # one of each column
 Floats = NDArray[np.float64]
 
 
-class NodeAmounts:
-    """The amounts of each row of a table."""
-
-    def __init__(self, nodes: NodeTable) -> None:
-        self._nodes = nodes
-        self.columns: list[Column] = []
-        self._at: list[memoryview] = []
-        self.follow()
-
-    @property
-    def few(self) -> bool:
-        """Whether it is worth comparing them."""
-        return len(self._nodes.resources) <= MOST_RESOURCES
-
-    def follow(self) -> None:
-        """To be called when the table has a new layout or a resource more."""
-        nodes = self._nodes
-        counted = [nodes.pods, nodes.max_pods, nodes.nonzero_cpu_milli, nodes.nonzero_memory]
-        self.columns = counted + [c for r in nodes.resources for c in (r.allocatable, r.requested)]
-        self._at = [column.at for column in self.columns]
-
-    def of(self, row: int) -> Amounts:
-        return tuple([at[row] for at in self._at])
+def comparable(nodes: NodeTable) -> bool:
+    """With many resources, nodes are seldom alike and long to compare."""
+    return len(nodes.resources) <= MOST_RESOURCES
 
 
 class NoAmount:
@@ -86,10 +65,13 @@ class AmountColumns(NodeColumns):
 
 def amounts_at(nodes: NodeTable, rows: Sequence[int]) -> AmountColumns:
     """The amounts of some rows, one after the other."""
-    known = NodeAmounts(nodes)
-    table = np.array([known.of(row) for row in rows], np.int64).T
-    place = {column: place for place, column in enumerate(known.columns)}
-    return AmountColumns(nodes, place, table, np.maximum(table, 1).astype(np.float64))
+    table = np.array([nodes.amounts(row) for row in rows], np.int64).T
+    return AmountColumns(nodes, place_of_columns(nodes), table, np.maximum(table, 1).astype(np.float64))
+
+
+def place_of_columns(nodes: NodeTable) -> dict[Column, int]:
+    """Of amounts, among the amounts of a row."""
+    return {column: place for place, column in enumerate(nodes.amount_columns)}
 
 
 def _no_node(row: int) -> NoReturn:

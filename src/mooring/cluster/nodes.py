@@ -25,6 +25,7 @@ from mooring.model.quantity import Quantity
 from mooring.model.requests import Allocatable, node_allocatable
 
 Ints = NDArray[np.int64]
+Amounts = tuple[int, ...]  # one of each column of amounts
 FIRST_CAPACITY = 64
 GROWS_BY = 4  # parts one: what is kept of classes is as wide as the table, so there is little room to spare
 
@@ -91,7 +92,7 @@ class NodeTable:
     def __init__(self) -> None:
         self.capacity = FIRST_CAPACITY
         self.high = 0  # rows in use lie below
-        self.layout = 0  # moves when arrays are replaced by wider ones
+        self.layout = 0  # moves when there are more arrays, or wider ones
         self.rows: dict[str, int] = {}
         self.objects: list[Node | None] = []
         self.arrival: list[int] = []  # the order nodes joined in, by row
@@ -115,6 +116,7 @@ class NodeTable:
         self._ordered: NDArray[np.intp] = np.zeros(0, np.intp)
         self._ordered_at = -1
         self._extents: dict[int, tuple[int, Extent]] = {}
+        self._lay_out()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -124,7 +126,12 @@ class NodeTable:
         number = self.resource_names.id(name)
         if number == len(self.resources):
             self.resources.append(ResourceColumns(self.capacity))
+            self._lay_out()
         return number
+
+    def amounts(self, row: int) -> Amounts:
+        """What there is on a node and what pods take of it, as one value."""
+        return tuple([at[row] for at in self._amounts_at])
 
     def extent(self, number: int) -> Extent:
         """What there is of a resource on all nodes together. The same until a node object changes."""
@@ -264,4 +271,11 @@ class NodeTable:
             setattr(self, name, wider)
         self.labels.grow(capacity)
         self.capacity = capacity
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        taken = [column for each in self.resources for column in (each.allocatable, each.requested)]
+        counted = [self.pods, self.max_pods, self.nonzero_cpu_milli, self.nonzero_memory]
+        self.amount_columns = [*counted, *taken]
+        self._amounts_at = [column.at for column in self.amount_columns]
         self.layout += 1

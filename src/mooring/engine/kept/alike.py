@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mooring.cluster.amounts import AmountColumns, Amounts, Floats, NodeAmounts
-from mooring.cluster.nodes import Column, Ints, NodeTable
+from mooring.cluster.amounts import AmountColumns, Floats, comparable, place_of_columns
+from mooring.cluster.nodes import Amounts, Column, Ints, NodeTable
 from mooring.engine.kept.coding import distinct
 
 MOST = 4096  # numbers
@@ -24,10 +24,9 @@ class AlikeRows:
 
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
-        self._amounts = NodeAmounts(nodes)
         self._position = -1  # of the journal
         self._rests_until = -1
-        self._as_of = (-1, -1)  # the layout of the table, and how many resources it has
+        self._layout = -1  # of the table
         self._births = 0
         self._number: dict[Amounts, int] = {}
         self._amounts_of: list[Amounts] = []  # by number
@@ -56,34 +55,32 @@ class AlikeRows:
         """Brings numbers up to date. False where rows differ too much for it to be worth while."""
         nodes = self._nodes
         position, most = nodes.journal.position, min(nodes.high // FEWEST_EACH, MOST)
-        if position < self._rests_until or not self._amounts.few:
+        if position < self._rests_until or not comparable(nodes):
             return False
-        as_of = (nodes.layout, len(nodes.resources))
         changed = nodes.journal.since(self._position) if self._position >= 0 else None
-        if changed is None or as_of != self._as_of or len(changed) > most:
+        if changed is None or nodes.layout != self._layout or len(changed) > most:
             self._build(2 * most)  # room for those that come before the others are counted
         else:
             for row in set(changed):
-                self._renumber(row, self._amounts.of(row))
-        self._position, self._as_of = position, as_of
+                self._renumber(row, nodes.amounts(row))
+        self._position, self._layout = position, nodes.layout
         if len(self) > most:
             self._position, self._rests_until = -1, position + LOOKS_AGAIN
             return False
         return True
 
     def _build(self, room: int) -> None:
-        nodes, amounts = self._nodes, self._amounts
-        amounts.follow()
-        found, first = distinct([column.array[: nodes.high] for column in amounts.columns], nodes.high)
+        nodes = self._nodes
+        found, first = distinct([column.array[: nodes.high] for column in nodes.amount_columns], nodes.high)
         numbers = np.full(nodes.capacity, -1, np.intp)
         numbers[: nodes.high] = found
         self._put(numbers)
         self._count = np.bincount(found, minlength=len(first)).tolist()
-        self._amounts_of, self._free = list(map(amounts.of, first)), []
+        self._amounts_of, self._free = list(map(nodes.amounts, first)), []
         self._number = {known: number for number, known in enumerate(self._amounts_of)}
         self.born = list(range(self._births, self._births + len(first)))
         self._births += len(first)
-        self._place = {column: place for place, column in enumerate(amounts.columns)}
+        self._place = place_of_columns(nodes)
         self._table = np.zeros((len(self._place), max(room, len(first))), np.int64)
         self._table[:, : len(first)] = np.array(self._amounts_of, np.int64).T
         self._divisors = np.maximum(self._table, 1).astype(np.float64)
@@ -129,7 +126,8 @@ class AlikeRows:
         for amounts, number in self._number.items():
             assert self._amounts_of[number] == amounts == tuple(self._table[:, number].tolist())
             assert self._divisors[:, number].tolist() == [max(amount, 1) for amount in amounts]
-        changed = self._nodes.journal.since(self._position)
-        if changed is not None and self._as_of == (self._nodes.layout, len(self._nodes.resources)):
-            for row in set(range(self._nodes.high)) - set(changed):
-                assert self._amounts_of[self.number_at[row]] == self._amounts.of(row)
+        nodes = self._nodes
+        changed = nodes.journal.since(self._position)
+        if changed is not None and self._layout == nodes.layout:
+            for row in set(range(nodes.high)) - set(changed):
+                assert self._amounts_of[self.number_at[row]] == nodes.amounts(row)

@@ -85,10 +85,10 @@ class KeptEvaluation:
     @property
     def nbytes(self) -> int:
         if isinstance(self.index, Flat):
-            return self.index.nbytes
+            return self.index.nbytes + self._rows.nbytes
         if self._position < 0:
             return FLAT_BYTES * self._cluster.nodes.capacity  # as it will be
-        return BUCKET_BYTES * len(self.index.group_of)
+        return BUCKET_BYTES * len(self.index.group_of) + self._rows.nbytes
 
     def sync(self, cycle: Cycle, pod: Any) -> Buckets | Flat:
         """Re-evaluates what changed since the last time. A plugin that fails spoils the whole: start over."""

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from mooring.cluster.amounts import comparable
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import NodeColumns, Rows
-from mooring.cluster.nodes import Ints
+from mooring.cluster.nodes import Amounts, Ints
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.engine.kept.alike import AlikeRows
 from mooring.engine.kept.bases import nowhere
@@ -23,6 +24,9 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.forms import Filter, Scorer
 from mooring.framework.normalize import MAX_SCORE
 from mooring.framework.podshape import PodShape
+
+MOST_KNOWN = 512  # rows with different amounts
+KNOWN_BYTES = 450  # about as much as one of them takes
 
 Ask = Callable[[Cycle, Any, NodeView], Any]
 
@@ -41,6 +45,13 @@ class RowForms:
         self._kind = kind  # of bases
         self._nowhere = nowhere(kind)
         self._shape: PodShape | None = None
+        self._known: dict[Amounts, int] = {}  # what was said of rows with such amounts
+        self._knows = forms.amounts_only and comparable(cluster.nodes)
+        self._again = 0  # times it had been said before
+
+    @property
+    def nbytes(self) -> int:
+        return KNOWN_BYTES * len(self._known)
 
     @cached_property
     def _one_filters(self) -> list[tuple[str, Ask]]:
@@ -59,6 +70,7 @@ class RowForms:
     def all(self, cycle: Cycle, pod: Any, bases: Bases) -> list[Ints]:
         """Writes the bases of all rows the table has room for; returns raw scores of those in use."""
         nodes, high = self._cluster.nodes, self._cluster.nodes.high
+        self._forget()
         columns = NodeColumns(nodes, self._view.view)
         bases[high:] = self._nowhere
         return self._by_columns(cycle, pod, columns, self._static.base[:high], bases[:high])
@@ -67,6 +79,7 @@ class RowForms:
         """As `all`, for plugins that read amounts alone and have no raw scores. Returns what they say of each
         number."""
         high, static = self._cluster.nodes.high, self._static
+        self._forget()
         found: Bases = np.empty(len(alike), self._kind)
         self._by_columns(cycle, pod, alike.columns(), np.zeros(len(alike), np.int32), found)
         numbers, used = alike.numbers[:high], bases[:high]
@@ -110,10 +123,36 @@ class RowForms:
 
     def base(self, cycle: Cycle, pod: Any, row: int) -> int:
         """The base of one row: the way most decisions go."""
-        base: int = self._static.base_at[row]
-        if base < 0:
+        static: int = self._static.base_at[row]
+        if static < 0:
             return self._nowhere
-        node = self._view.view(row)
+        if not self._knows:
+            found = self._asked(cycle, pod, row)
+        else:
+            amounts = self._cluster.nodes.amounts(row)
+            known = self._known.get(amounts)
+            if known is None:
+                found = self._learn(amounts, self._asked(cycle, pod, row))
+            else:
+                found = known
+                self._again += 1
+        return self._nowhere if found < 0 else static + found
+
+    def _learn(self, amounts: Amounts, found: int) -> int:
+        """Keeps what was said of a row, as long as that is worth while: rows may all be different."""
+        if len(self._known) == MOST_KNOWN:
+            self._knows = self._again >= MOST_KNOWN
+            self._forget()
+        self._known[amounts] = found
+        return found
+
+    def _forget(self) -> None:
+        self._known.clear()
+        self._again = 0
+
+    def _asked(self, cycle: Cycle, pod: Any, row: int) -> int:
+        """What the plugins say of one row."""
+        base, node = 0, self._view.view(row)
         for name, ask in self._one_filters:
             try:
                 status = ask(cycle, pod, node)
