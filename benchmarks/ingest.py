@@ -2,8 +2,16 @@
 
 A server in another process lists a recorded cluster; this process reads it through the transport, the
 client, the informers and the engine of the default profile, as `mooring run` does, until everything is
-synced and taken in. Processor time counts from the first line of this file, imports included; the modules
-are compiled before, as they are where Mooring is installed.
+synced and taken in. Processor time counts from the start of this process and is shown in two parts:
+
+    imports and making the engine   until there is an engine that could take something in: Python itself,
+                                    what this file imports, Mooring and its libraries, the default profile.
+                                    The modules are compiled before, as they are where Mooring is installed.
+                                    It does not grow with the cluster. `mooring run` imports more: it reads
+                                    a kubeconfig, serves metrics and writes.
+    the initial list                from there on: every page off the socket (no TLS, and not compressed
+                                    without --gzip), read, told to the engine and taken in, all kinds
+                                    together. Nothing is decided. The server's own time does not count.
 
     python benchmarks/ingest.py [--nodes 5000] [--pods 50000] [--classes 500] [--gzip] [--json] [--profile]
 """
@@ -90,8 +98,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             found = asyncio.run(load(f"http://127.0.0.1:{port}"))
         finally:
             server.stdin.close()
-    loading = found["cpu_s"] - found["imported_cpu_s"]
-    found["us_per_pod"] = 1e6 * loading / max(1, options.pods)
+    found["list_cpu_s"] = found["cpu_s"] - found["imported_cpu_s"]
+    found["us_per_pod"] = 1e6 * found["list_cpu_s"] / max(1, options.pods)
     found["machine_speed"] = machine_speed()
     return {"nodes": options.nodes, "pods": options.pods, "classes": options.classes, **found}
 
@@ -109,12 +117,13 @@ def bounds(at_speed_one: dict[str, float], found: dict[str, Any]) -> dict[str, f
 
 def show(found: dict[str, Any]) -> None:
     rows = [
-        ("CPU, imports included", "cpu_s", "s"),
+        ("CPU, both parts", "cpu_s", "s"),
+        ("  imports and making the engine", "imported_cpu_s", "s"),
+        ("  the initial list", "list_cpu_s", "s"),
         ("wall clock", "wall_s", "s"),
         ("memory when settled", "settled_mb", "MB"),
         ("memory at most", "peak_mb", "MB"),
-        ("CPU per pod, everything counted", "us_per_pod", "µs"),
-        ("CPU of imports", "imported_cpu_s", "s"),
+        ("CPU of the list, per pod", "us_per_pod", "µs"),
         ("memory after imports", "imported_mb", "MB"),
     ]
     out = sys.stdout.write

@@ -3,6 +3,7 @@
 These are the names a policy needs.
 """
 
+from mooring import arrays  # noqa: F401 - before anyone else imports NumPy
 from mooring.cluster.columns import NodeColumns
 from mooring.cluster.view import NodeView as Node
 from mooring.framework.answers import Mask, PostFilterResult

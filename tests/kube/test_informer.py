@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from kube.watched_server import EXPIRED, PODS, Cut, Fate, Refused, Say, WatchedServer, Write
+from mooring.kube import lists
 from mooring.kube.backoff import Backoff, Pace
 from mooring.kube.client import Client
 from mooring.kube.decode import Decoders
@@ -46,12 +47,13 @@ class Following:
         self.told: list[tuple[str, str, str]] = []
         self.slept: list[float] = []
         self.awake: asyncio.Event | None = None  # when set, sleeping lasts until it is
-        client = Client(self.server, retries=0, random=lambda: 0.0)
+        client, decode = Client(self.server, retries=0, random=lambda: 0.0), Decoders().pod
         self.informer: Informer[Pod] = Informer(
             client,
             POD_RESOURCE,
-            Decoders().pod,
+            decode,
             self._hear,
+            read_list=decode.read_list,
             same=same,
             backoff=Backoff(Pace(initial=1.0, jitter=0.0), clock=lambda: 0.0),
             sleep=self._sleep,
@@ -367,6 +369,24 @@ async def test_what_cannot_be_read_is_passed_over(
     following.server.compact()
     following.plan.lines = [_raise(EXPIRED)]
     assert await following.caught_up() == []  # what is known of it stays, for it is not gone
+
+
+async def test_of_a_long_page_only_what_cannot_be_read_is_passed_over(
+    following: Following, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lists, "PIECE", 300)  # bytes: two or three of these pods
+    for name in "abcdefgh":
+        following.pod(name)
+    await following.caught_up()
+    following.server.put(PODS, "c", "default", spec={"priority": "high"}, status={})
+    following.server.put(PODS, "i", "default", spec={"priority": "high"}, status={})
+    following.pod("j")
+    following.drop("f")
+    following.server.compact()
+    following.plan.lines = [_raise(EXPIRED)]
+    assert await following.caught_up() == [(DELETE, "f", "1"), (ADD, "j", "1")]  # c stays as it is known
+    assert "Pod default/c cannot be read" in caplog.text
+    assert "Pod default/i cannot be read" in caplog.text
 
 
 async def test_an_event_nobody_can_read_ends_the_watch(following: Following) -> None:

@@ -74,7 +74,7 @@ class Answer:
         self._lines = lines
 
     async def read(self) -> bytes:
-        return json.dumps(self._data).encode()
+        return json.dumps(self._data, separators=(",", ":")).encode()  # as the API server writes
 
     async def bursts(self) -> AsyncIterator[list[bytes]]:
         assert self._lines is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random as randomness
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -18,7 +18,7 @@ from mooring.errors import ApiError, TooManyRequests, Unreachable
 from mooring.kube.answers import error_from, error_of_event
 from mooring.kube.backoff import REQUESTS, Backoff, Pace
 from mooring.kube.limiter import Limiter
-from mooring.kube.lists import Listed, ReadList, read_raw
+from mooring.kube.lists import Listed, ReadList, read_pieces, read_raw
 from mooring.kube.resources import Resource
 from mooring.kube.transport import Query, Request, Sender, asking
 
@@ -36,7 +36,7 @@ CUT_SHORT = "the watch is cut short in the middle of an event"
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A part of a list. The resource version is that of the whole list."""
+    """A part of a list. The resource version is that of the whole list; it may come with the last part."""
 
     items: list[Any]  # as they are, or as who lists them reads them
     resource_version: str
@@ -93,20 +93,23 @@ class Client:
         namespace: str = "",
         read: ReadList = read_raw,
     ) -> AsyncIterator[Page]:
-        """Every object, page by page, as of one moment. Gone: that moment is too long ago; start over.
+        """Every object, a part of a page at a time, as of one moment. Gone: that moment is too long ago;
+        start over.
 
-        `read` may read the items at once. Those of a page that it cannot read are handed on as they are.
+        `read` may read the items at once. Those of a part that it cannot read are handed on as they are.
         """
         path, asked, version = resource.path(namespace), (*query, ("limit", str(limit))), ""
         later = tuple(pair for pair in asked if pair[0] not in OF_FIRST_PAGE)
         while True:
             request = Request("GET", path, asked, timeout=LIST_TIMEOUT, compress=True)
-            found = _read_list(await self._ask(request, retry=True), read)
-            version = version or found.metadata.resource_version
-            yield Page(found.items or [], version)
-            if not found.metadata.continue_:
+            more = ""
+            for found in _pieces(await self._ask(request, retry=True), read):
+                version = version or found.metadata.resource_version
+                more = more or found.metadata.continue_
+                yield Page(found.items or [], version)
+            if not more:
                 return
-            asked = (*later, ("continue", found.metadata.continue_))
+            asked = (*later, ("continue", more))
 
     async def watch(
         self,
@@ -247,10 +250,8 @@ def _events(lines: list[bytes]) -> tuple[list[WatchEvent], ApiError | None]:
     return events, None
 
 
-def _read_list(answer: bytes, read: ReadList) -> Listed[Any]:
+def _pieces(answer: bytes, read: ReadList) -> Iterator[Listed[Any]]:
     try:
-        return read(answer)
+        yield from read_pieces(answer, read)
     except msgspec.DecodeError as error:
-        if read is not read_raw:
-            return _read_list(answer, read_raw)
         raise Unreachable(0, f"the server's answer cannot be read: {error}") from None

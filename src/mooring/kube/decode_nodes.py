@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from mooring.kube.fragments import Fragments, Remembered
-from mooring.kube.lists import read_raw
+from mooring.kube.lists import Listed, ReadList
 from mooring.kube.metadata import EMPTY, MetaReader, WireMeta
 from mooring.model.objects import ContainerImage, Node, NodeCondition, NodeSpec, NodeStatus, Resources, Taint
 
@@ -40,7 +40,7 @@ class NodeDecoder:
 
     def __init__(self, meta: MetaReader) -> None:
         self._decode = msgspec.json.Decoder(WireNode).decode
-        self.read_list = read_raw
+        self.read_list: ReadList = msgspec.json.Decoder(Listed[WireNode]).decode  # looks at each byte once
         self._meta = meta
         self._taints: Fragments[tuple[Taint, ...]] = Fragments(tuple[Taint, ...], ())
         self._amounts: Fragments[Resources] = Fragments(Resources, {})
@@ -48,8 +48,8 @@ class NodeDecoder:
         self._features: Fragments[tuple[str, ...]] = Fragments(tuple[str, ...], ())
         self._conditions: Remembered[tuple[NodeCondition, ...], tuple[NodeCondition, ...]] = Remembered()
 
-    def __call__(self, raw: Raw | bytes) -> Node:
-        wire = self._decode(raw)
+    def __call__(self, raw: Raw | bytes | WireNode) -> Node:
+        wire = raw if type(raw) is WireNode else self._decode(raw)  # type: ignore[arg-type]
         spec, status = wire.spec, wire.status
         return Node(
             metadata=self._meta.read(wire.metadata),

@@ -70,14 +70,19 @@ class SpecReader:
         self._by_meaning: Remembered[bytes, Template] = Remembered()
         self._containers: Remembered[bytes, tuple[Container, ...]] = Remembered()
         self._derived: Remembered[bytes, dict[str, Any]] = Remembered()
+        self._before: tuple[WireSpec, bytes] = WireSpec(), encode(WireSpec())
 
     def read(self, wire: WireSpec) -> Template:
         """What a pod asks for, wherever it is. `wire` is used up."""
         wire.node_name = ""
-        affinity, wire.affinity = bytes(wire.affinity), EMPTY
+        affinity, wire.affinity = wire.affinity, EMPTY
         if wire.volumes:
             wire.volumes = [each for each in wire.volumes if not is_everywhere(each)] or None
-        key = (encode(wire), affinity)
+        before, body = self._before
+        if wire != before:  # comparing is quicker than writing out, and pods of a workload come together
+            body = encode(wire)
+            self._before = wire, body
+        key = (body, bytes(affinity))
         return self._templates.known.get(key) or self._learn(key, wire)
 
     def _learn(self, key: Key, wire: WireSpec) -> Template:

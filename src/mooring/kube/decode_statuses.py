@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from mooring.kube.decode_specs import Template
-from mooring.kube.fragments import Fragments, Words
+from mooring.kube.fragments import Fragments, Remembered, Words
 from mooring.kube.wire_pods import WireContainerStatus, WireStatus
 from mooring.model.objects import (
     ContainerStatus,
@@ -35,17 +35,28 @@ class StatusReader:
         self._word = words.of
         self._amounts: Fragments[Resources] = Fragments(Resources, {})
         self._resources: Fragments[ResourceRequirements | None] = Fragments(ResourceRequirements, None)
+        self._before: tuple[Remembered[bytes, PodStatus], WireStatus, PodStatus] | None = None
 
     def read(self, wire: WireStatus, template: Template) -> PodStatus:
         """The status of a pod that was made from the template. `wire` is used up."""
         start_time, wire.start_time = wire.start_time, None
+        before = self._before
+        if before is not None and before[0] is template.statuses and before[1] == wire:
+            status = before[2]
+        else:
+            status = self._find(wire, template)
+        return status if start_time is None else replace(status, start_time=start_time)
+
+    def _find(self, wire: WireStatus, template: Template) -> PodStatus:
         key = encode(wire)
         status = template.statuses.known.get(key)
-        if status is None:
-            status = self._read(wire, template.spec)
-            if template.statuses.repeats(key):
-                template.statuses.keep(key, status)
-        return status if start_time is None else replace(status, start_time=start_time)
+        if status is not None:
+            self._before = template.statuses, wire, status
+            return status
+        status = self._read(wire, template.spec)
+        if template.statuses.repeats(key):
+            template.statuses.keep(key, status)
+        return status
 
     def _read(self, wire: WireStatus, spec: PodSpec) -> PodStatus:
         """Container statuses are kept only while they differ from the spec, that is during a resize."""

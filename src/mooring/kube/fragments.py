@@ -2,7 +2,8 @@
 
 The pods of a workload repeat the same labels, tolerations and containers thousands of times. A part is
 looked up by the bytes it came in; only bytes never seen before are read. What they say is then looked
-up by its meaning, so that the order of keys, or a null instead of nothing, makes no difference.
+up by its meaning, so that the order of keys, or a null instead of nothing, makes no difference. Lists come
+in the order of names, so a part is mostly that of the object before: comparing is quicker than looking up.
 """
 
 from __future__ import annotations
@@ -64,13 +65,20 @@ class Fragments(Generic[T]):
         self._empty = empty
         self._by_bytes: Remembered[bytes, T] = Remembered()
         self._by_meaning: Remembered[bytes, T] = Remembered()
+        self._before: tuple[msgspec.Raw | bytes, T] = b"", empty  # the last that was known
 
     def of(self, raw: msgspec.Raw | bytes) -> T:
+        before, value = self._before
+        if raw == before:
+            return value
         key = bytes(raw)
         if not key:
             return self._empty
         known = self._by_bytes.known.get(key)
-        return self._learn(key) if known is None else known
+        if known is None:
+            return self._learn(key)
+        self._before = raw, known
+        return known
 
     def _learn(self, key: bytes) -> T:
         found: Any = self._decode(key)
