@@ -34,7 +34,7 @@ from typing import Any
 HERE = Path(__file__).parent
 # Seconds are those of the machine the bars were set on: a slower one has as much more time.
 TARGETS = {"cpu_s": 3.0, "settled_mb": 200.0, "peak_mb": 200.0}
-AIMS = {"cpu_s": 1.5, "settled_mb": 200.0, "peak_mb": 200.0}
+AIMS = {"list_cpu_s": 1.5, "settled_mb": 200.0, "peak_mb": 200.0}
 STATUS = Path("/proc/self/status")
 
 
@@ -112,7 +112,8 @@ def machine_speed() -> float:
 
 
 def bounds(at_speed_one: dict[str, float], found: dict[str, Any]) -> dict[str, float]:
-    return {**at_speed_one, "cpu_s": at_speed_one["cpu_s"] / found["machine_speed"]}
+    speed = found["machine_speed"]
+    return {key: bound / speed if key.endswith("_s") else bound for key, bound in at_speed_one.items()}
 
 
 def show(found: dict[str, Any]) -> None:
