@@ -63,6 +63,13 @@ def test_a_row_tells_target_bar_measured_and_ratio() -> None:
     assert (row.name, row.target, row.bar, row.measured, row.ratio) == ("rate", 1000, 800, 880, 1.1)
 
 
+def test_a_row_that_is_tolerated_gets_a_second_chance_too() -> None:
+    row = Judge(1.0, Meter((900, 0), (1100, 0))).row(RATE)
+    assert (row.measured, row.short, row.missed) == (1100, False, False)
+    row = Judge(1.0, Meter((900, 0), (800, 0))).row(RATE)
+    assert (row.measured, row.short, row.missed) == (900, True, False)
+
+
 def test_a_missed_row_is_measured_once_more_and_the_best_counts() -> None:
     meter = Meter((500, 9000), (900, 1000), (10, 10))
     judge = Judge(1.0, meter)

@@ -53,7 +53,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     bar: float
     measured: float
     ratio: float
-    missed: bool
+    short: bool  # the bar is not reached
+    missed: bool  # by more than is tolerated
 
 
 Measure = Callable[[Run], Measured]
@@ -85,8 +86,10 @@ BARS: Final = (
         name="50,000 nodes against 5,000",
         unit=TIMES,
         target=1.25,
-        small=BASIC,
-        run=Run("SchedulingBasic", nodes=50_000, pods=20_000),
+        small=Run(
+            "SchedulingBasic", pods=20_000, windows=20
+        ),  # measured right before, not with the first row
+        run=Run("SchedulingBasic", nodes=50_000, pods=20_000, windows=20),
     ),
     Bar(name="p99 of a cycle, hot class", unit=MS, target=2.0, run=BASIC),
 )
@@ -101,12 +104,12 @@ class Judge:
         self._known: dict[Run, Measured] = {}
 
     def row(self, bar: Bar) -> Row:
-        """How this bar comes out. One that is missed gets a second chance: other windows, the best counts."""
+        """How this bar comes out. One that is not reached gets a second chance: the best window counts."""
         for run in bar.runs:
             if run not in self._known:
                 self._known[run] = self._measure(run)
         row = self._judged(bar)
-        if row.missed:
+        if row.short:
             for run in bar.runs:
                 self._known[run] = better(self._known[run], self._measure(run))
             row = self._judged(bar)
@@ -138,6 +141,7 @@ def judged(name: str, nodes: int, unit: str, target: float, measured: float, spe
         bar=round(scaled, 3),
         measured=round(measured, 3),
         ratio=round(measured / scaled, 3),
+        short=missed_by > 0,
         missed=missed_by > TOLERANCE,
     )
 
