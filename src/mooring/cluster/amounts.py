@@ -56,7 +56,7 @@ class AmountColumns(NodeColumns):
         self._place, self._amounts, self._divisors = place, amounts, divisors
 
     def divisor(self, resource: str) -> Floats:
-        columns = self._nodes.resources[self._nodes.resource(resource)]
+        columns = self._nodes.of_resource(resource)
         return np.asarray(self._divisors[self._place[columns.allocatable]])
 
     def _of(self, column: Column) -> Ints:

@@ -57,7 +57,7 @@ class StaticColumns:
         return self._nodes.images
 
     def allocatable(self, resource: str) -> Ints:
-        return self._of(self._nodes.resources[self._nodes.resource(resource)].allocatable)
+        return self._of(self._nodes.of_resource(resource).allocatable)
 
     def divisor(self, resource: str) -> NDArray[np.float64]:
         """What there is of a resource, at least 1, to divide by."""
@@ -119,7 +119,7 @@ class NodeColumns(StaticColumns):
         return self._of(self._nodes.pods)
 
     def requested(self, resource: str) -> Ints:
-        return self._of(self._nodes.resources[self._nodes.resource(resource)].requested)
+        return self._of(self._nodes.of_resource(resource).requested)
 
     def free(self, resource: str) -> Ints:
         return np.asarray(self.allocatable(resource) - self.requested(resource))

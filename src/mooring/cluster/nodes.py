@@ -100,6 +100,7 @@ class NodeTable:
         self._free: list[int] = []
         self.resource_names = Interner(*FIRST_RESOURCES)
         self.resources = [ResourceColumns(self.capacity) for _ in FIRST_RESOURCES]
+        self._by_name = dict(zip(FIRST_RESOURCES, self.resources, strict=True))
         self.nonzero_cpu_milli = Column(self.capacity)
         self.nonzero_memory = Column(self.capacity)
         self.pods = Column(self.capacity)
@@ -125,9 +126,14 @@ class NodeTable:
         """The column number of a resource, made now if the name is new."""
         number = self.resource_names.id(name)
         if number == len(self.resources):
-            self.resources.append(ResourceColumns(self.capacity))
+            columns = self._by_name[name] = ResourceColumns(self.capacity)
+            self.resources.append(columns)
             self._lay_out()
         return number
+
+    def of_resource(self, name: str) -> ResourceColumns:
+        """The columns of a resource, made now if the name is new."""
+        return self._by_name.get(name) or self.resources[self.resource(name)]
 
     def amounts(self, row: int) -> Amounts:
         """What there is on a node and what pods take of it, as one value."""
@@ -168,6 +174,9 @@ class NodeTable:
         assert np.flatnonzero(self.alive).tolist() == sorted(self.rows.values())
         for name, row in self.rows.items():
             assert self.object_at(row).name == name
+        assert list(self._by_name.items()) == list(
+            zip(self.resource_names.values, self.resources, strict=True)
+        )
         columns = [column for resource in self.resources for column in resource]
         columns += [self.nonzero_cpu_milli, self.nonzero_memory, self.pods, self.max_pods, self.taint_set]
         for row in free:

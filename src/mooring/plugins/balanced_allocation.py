@@ -107,7 +107,10 @@ class NodeResourcesBalancedAllocation(Plugin):
             Usage(nodes.requested(n), nodes.allocatable(n), nodes.divisor(n), nodes.extent(n)[0])
             for n, _ in amounts
         ]
-        with_pod = [u._replace(used=u.used + amount) for (_, amount), u in zip(amounts, used, strict=True)]
+        with_pod = [
+            Usage(u.used + amount, u.has, u.divisor, u.least)
+            for (_, amount), u in zip(amounts, used, strict=True)
+        ]
         scores = _balances(with_pod, len(nodes))
         scores -= self._before.of(nodes, tuple([name for name, _ in amounts]), used)
         scores += 150  # 50 + (50 + after - before) // 2
@@ -128,7 +131,7 @@ class NodeResourcesBalancedAllocation(Plugin):
         asks = []
         for name, amount in zip(self._names, self._amounts(spec), strict=True):
             if not bypasses(name, amount):
-                columns = table.resources[table.resource(name)]
+                columns = table.of_resource(name)
                 asks.append((amount, columns.allocatable, columns.requested))
         return tuple(asks)
 

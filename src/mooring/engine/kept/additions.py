@@ -9,6 +9,7 @@ next only counts of pods change.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from mooring.engine.kept.buckets import Raws
@@ -59,7 +60,7 @@ class Additions:
     """Worked out from the raw scores of groups, which `scorers` normalise, and the keys of `domains` after
     them."""
 
-    def __init__(self, scorers: Sequence[tuple[Scorer, int]], domains: Domains) -> None:
+    def __init__(self, scorers: tuple[tuple[Scorer, int], ...], domains: Domains) -> None:
         self._scorers = scorers
         self._domains = domains
         self._asked: Sequence[Raws] | None = None  # about these groups, the last time
@@ -72,6 +73,8 @@ class Additions:
         gives the same sequence again."""
         if not raws:
             return []
+        if len(raws) == 1 and not self._domains:
+            return [_alone(self._scorers, raws[0])]
         if raws is not self._asked:
             self._asked, self._columns = raws, list(zip(*raws, strict=True))
             self._known.clear()
@@ -117,3 +120,10 @@ class Additions:
             given = zip(values, scorer.normalized(values), strict=True)
             known = self._normalized[scorer] = (values, {value: weight * score for value, score in given})
         return known[1]
+
+
+@lru_cache(maxsize=1024)
+def _alone(scorers: tuple[tuple[Scorer, int], ...], raws: tuple[Any, ...]) -> int:
+    """What is added to a group that is the only one. Many classes have the same, and never another."""
+    weighed = zip(scorers, raws, strict=True)
+    return sum([weight * scorer.normalized([value])[0] for (scorer, weight), value in weighed])

@@ -179,10 +179,10 @@ class NodeResourcesFit(Plugin):
         used = {"cpu": table.nonzero_cpu_milli, "memory": table.nonzero_memory}
         needs, asks = [], []
         for name, amount in self._needs(spec):
-            columns = table.resources[table.resource(name)]
+            columns = table.of_resource(name)
             needs.append((amount, columns.allocatable, columns.requested, name))
         for name, amount in self._supposed(spec):
-            columns = table.resources[table.resource(name)]
+            columns = table.of_resource(name)
             asks.append((weights[name], amount, columns.allocatable, used.get(name, columns.requested)))
         return Kept(tuple(needs), tuple(asks))
 

@@ -113,7 +113,7 @@ class _Sweep:
             victims[slot] |= wanted > stays
 
     def _room(self, slots: PodSlots, name: str, amount: int) -> Room:
-        columns = slots.nodes.resources[slots.nodes.resource(name)]
+        columns = slots.nodes.of_resource(name)
         sizes: Ints = np.take(slots.kinds.amounts(name), self._kind)
         sizes *= self._lower
         left: Ints = columns.allocatable.array[self._rows] - columns.requested.array[self._rows] - amount
