@@ -15,6 +15,7 @@ from engine.tiers import TIERS, hold_as
 from engine.twice import place_twice
 from mooring.cluster.amounts import MOST_RESOURCES
 from mooring.cluster.cluster import Cluster
+from mooring.engine.decisions import Bind, Wait
 from mooring.engine.kept import alike, matrix, rows
 from mooring.engine.kept.alike import AlikeRows
 from mooring.engine.kept.rows import RowForms
@@ -305,3 +306,25 @@ def test_what_was_said_before_a_change_of_mind_is_forgotten(tier: str | None) ->
         stage.add(pod(f"p{turn}", "100m"))
         stage.all()
         stage.engine.placer.kept.check()
+
+
+@pytest.mark.parametrize("tier", [None, *TIERS])
+def test_pods_that_want_what_no_node_has_ever_had(tier: str | None, caplog: pytest.LogCaptureFixture) -> None:
+    stage = Stage(base=BUILT_IN, keep_scores=True)
+    stage.nodes(*(node(f"n{number}") for number in range(30)))
+    hold_as(stage.engine, tier)
+    for turn in range(40):
+        wants = {f"example.com/r{turn % 5}": "1"} if turn % 2 else {}
+        stage.add(pod(f"p{turn}", f"{100 + turn % 10}m", extra=wants))
+        while (decisions := stage.cycle()) is not None:
+            for decision in decisions:
+                if isinstance(decision, Bind):
+                    stage.bound(decision)
+                else:
+                    assert isinstance(decision, Wait)
+                    assert "Insufficient example.com/r" in decision.message
+        if turn == 20:
+            stage.change(node("n1", extra={"example.com/r1": "2"}))
+        stage.engine.placer.kept.check()
+    assert len(stage.engine.cluster.pods) == 22  # two of them on the node that has some now
+    assert not caplog.records  # no plugin failed on the way

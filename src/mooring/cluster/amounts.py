@@ -56,11 +56,12 @@ class AmountColumns(NodeColumns):
         self._place, self._amounts, self._divisors = place, amounts, divisors
 
     def divisor(self, resource: str) -> Floats:
-        columns = self._nodes.of_resource(resource)
-        return np.asarray(self._divisors[self._place[columns.allocatable]])
+        place = self._place.get(self._nodes.of_resource(resource).allocatable)
+        return np.ones(len(self)) if place is None else np.asarray(self._divisors[place])
 
     def _of(self, column: Column) -> Ints:
-        return np.asarray(self._amounts[self._place[column]])
+        place = self._place.get(column)  # None: of a resource that nobody had heard of until this was asked
+        return np.zeros(len(self), np.int64) if place is None else np.asarray(self._amounts[place])
 
 
 def amounts_at(nodes: NodeTable, rows: Sequence[int]) -> AmountColumns:
