@@ -104,7 +104,7 @@ def test_rows_have_one_number_when_nothing_is_different_on_them(changes: list[An
 
 
 def test_rows_that_differ_much_are_not_looked_at_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alike, "LOOKS_AGAIN", 3)
+    monkeypatch.setattr(alike, "LOOKS_AGAIN", 1)  # less than rows: as many changes as there are rows count
     few = Few()
     names, numbers = list(few.cluster.nodes.rows), AlikeRows(few.cluster.nodes)
     assert numbers.follow()
@@ -114,14 +114,28 @@ def test_rows_that_differ_much_are_not_looked_at_for_a_while(monkeypatch: pytest
             for number, cpu in cpus.items():
                 statement.put_node(node(names[number], cpu=cpu))
 
-    resize({number: min(number, 6) + 1 for number in range(len(names))})
-    assert not numbers.follow()  # seven sorts of twelve rows
-    resize({0: 2, 1: 2})
-    assert not numbers.follow()  # six, and too soon to look
-    resize({2: 2})
+    resize({number: min(number, 3) + 1 for number in range(len(names))})
+    assert not numbers.follow()  # four sorts of twelve rows
+    for _ in range(12):
+        assert not numbers.follow()  # too soon to look
+        resize({0: 2})
     assert numbers.follow()
-    assert len(numbers) == 5
+    assert len(numbers) == 3
     numbers.check()
+
+
+def test_numbers_that_nobody_has_are_given_up_in_the_end() -> None:
+    few = Few()
+    name, numbers = next(iter(few.cluster.nodes.rows)), AlikeRows(few.cluster.nodes)
+    seen = []
+    for cpu in range(3, 20):
+        with few.cluster.statement() as statement:
+            statement.put_node(node(name, cpu=cpu))
+        assert numbers.follow()
+        numbers.check()
+        seen.append((len(numbers), numbers.generation))
+    assert max(seen)[0] == 6  # half as many as rows
+    assert seen[-1][1] == 4
 
 
 def test_nodes_with_many_resources_are_not_compared() -> None:
@@ -195,6 +209,27 @@ def test_a_score_that_all_nodes_have(tier: str, cordoned: bool) -> None:
         stage.engine.placer.kept.check()
         if turn == 3 and cordoned:
             stage.change(node("n14", cpu="12", unschedulable=True))
+
+
+@pytest.mark.parametrize("tier", ["matrix", "shifting"])
+def test_rows_are_numbered_anew_again_and_again(tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods of eight sizes come and go, so that nearly all nodes are empty and numbers soon too many."""
+    monkeypatch.setattr(alike, "MOST", 6)
+    stage = Stage(base=BUILT_IN, keep_scores=True)
+    stage.nodes(*(node(f"n{number}") for number in range(40)))
+    place_twice(stage.engine)
+    hold_as(stage.engine, tier)
+    running: list[Any] = []
+    for turn in range(80):
+        running.append(new := pod(f"p{turn}", f"{200 + 450 * (turn % 8)}m"))
+        stage.add(new)
+        stage.all()
+        stage.engine.placer.kept.check()
+        if len(running) == 2:
+            stage.delete(running.pop(0))
+    (held,) = stage.engine.placer.kept._matrices.values()
+    assert held._alike is not None
+    assert held._alike.generation > 4
 
 
 def test_what_is_known_from_before_is_not_mixed_up_with_a_newcomer() -> None:

@@ -65,8 +65,10 @@ class Matrix:
         self._part_of = np.zeros(FIRST_SLOTS, np.intp)
         self._capacity = cluster.nodes.capacity
         self._base = self._room_for(FIRST_SLOTS)
-        self._unknown: set[int] = set()  # members of which it is not known what they make of each number
-        self._forget_numbers()
+        self._by_number = self._room_by_number(FIRST_SLOTS)
+        self._numbers: set[int] = set()  # of which it is known what all members make of them
+        self._unknown: set[int] = set()  # members, of what they make of any number
+        self._generation = -1  # of numbers
         self._position = cluster.nodes.journal.position
         self.broken = False  # a plugin failed: nobody is kept up to date any more
 
@@ -80,6 +82,9 @@ class Matrix:
         # An odd number of lines for each: else bases of one node compete for a few lines of the cache.
         lines = -(-self._capacity * self._kind.itemsize // LINE) | 1
         return np.empty((slots, lines * LINE // self._kind.itemsize), self._kind)  # who joins fills it
+
+    def _room_by_number(self, slots: int) -> Bases:
+        return np.empty((alike.MOST, slots), self._kind)
 
     def join(self, member: KeptEvaluation, pod: Any) -> int | None:
         """A place for the bases of a class; None when there is none."""
@@ -205,13 +210,13 @@ class Matrix:
 
     def _known(self, row: int, slots: int, numbers: AlikeRows) -> Bases:
         """What the plugins say of a row for every member: as of any row with the same number."""
-        if self._unknown:
-            self._forget_numbers()
+        if self._unknown or self._generation != numbers.generation:
+            self._forget_numbers(numbers.generation)
         number = numbers.number_at[row]
         known = self._by_number[number, :slots]
-        if self._born[number] != numbers.born[number]:
+        if number not in self._numbers:
             known[:] = self._asked(row, slots)
-            self._born[number] = numbers.born[number]
+            self._numbers.add(number)
         return known
 
     def _asked(self, row: int, slots: int) -> Ints:
@@ -222,9 +227,9 @@ class Matrix:
         found += self._nowhere
         return found
 
-    def _forget_numbers(self) -> None:
-        self._by_number: Bases = np.empty((alike.MOST, len(self._base)), self._kind)
-        self._born = [-1] * alike.MOST  # when the number was given whose answers stand there
+    def _forget_numbers(self, generation: int = -1) -> None:
+        self._generation = generation
+        self._numbers.clear()
         self._unknown.clear()
 
     def _widen(self, slots: int) -> None:
@@ -234,6 +239,7 @@ class Matrix:
         part_of = np.zeros(slots, np.intp)
         part_of[: len(self._part_of)] = self._part_of
         self._part_of = part_of
+        self._by_number = self._room_by_number(slots)
         self._forget_numbers()
         for slot, member in enumerate(self._members):
             if member is not None:
