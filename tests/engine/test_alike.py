@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import weakref
 from typing import Any
 
 import numpy as np
@@ -363,3 +365,16 @@ def test_pods_that_want_what_no_node_has_ever_had(tier: str | None, caplog: pyte
         stage.engine.placer.kept.check()
     assert len(stage.engine.cluster.pods) == 22  # two of them on the node that has some now
     assert not caplog.records  # no plugin failed on the way
+
+
+def test_an_engine_that_nobody_has_any_more_is_freed() -> None:
+    """Whatever is kept for all classes is kept by one engine, and goes with it."""
+    stage = Stage(base=BUILT_IN)
+    stage.nodes(*(node(f"n{number}") for number in range(30)))
+    for turn in range(40):
+        stage.add(pod(f"p{turn}", f"{100 + turn % 10}m"))
+        stage.all()
+    engine = weakref.ref(stage.engine)
+    del stage
+    gc.collect()
+    assert engine() is None

@@ -9,7 +9,6 @@ next only counts of pods change.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 from mooring.engine.kept.buckets import Raws
@@ -19,6 +18,7 @@ from mooring.framework.domain import Key
 from mooring.framework.forms import Scorer
 
 REMEMBERED = 16
+MOST_LONE = 1024
 
 
 class Passing:
@@ -58,9 +58,15 @@ class Passing:
 
 class Additions:
     """Worked out from the raw scores of groups, which `scorers` normalise, and the keys of `domains` after
-    them."""
+    them. What is added to a group that is the only one is kept in `lone`, for all classes that share it."""
 
-    def __init__(self, scorers: tuple[tuple[Scorer, int], ...], domains: Domains) -> None:
+    def __init__(
+        self,
+        scorers: Sequence[tuple[Scorer, int]],
+        domains: Domains,
+        lone: dict[tuple[Any, ...], int],
+    ) -> None:
+        self._lone = lone
         self._scorers = scorers
         self._domains = domains
         self._asked: Sequence[Raws] | None = None  # about these groups, the last time
@@ -74,7 +80,7 @@ class Additions:
         if not raws:
             return []
         if len(raws) == 1 and not self._domains:
-            return [_alone(self._scorers, raws[0])]
+            return [self._alone(raws[0])]
         if raws is not self._asked:
             self._asked, self._columns = raws, list(zip(*raws, strict=True))
             self._known.clear()
@@ -90,6 +96,16 @@ class Additions:
                     final = self._final(scorer, weight, raw)
                     additions = [added + final[value] for added, value in zip(additions, raw, strict=True)]
         return passing.among_all(additions, len(raws))
+
+    def _alone(self, raws: tuple[Any, ...]) -> int:
+        added = self._lone.get(raws)
+        if added is None:
+            weighed = zip(self._scorers, raws, strict=True)
+            parts = [weight * scorer.normalized([value])[0] for (scorer, weight), value in weighed]
+            if len(self._lone) >= MOST_LONE:
+                self._lone.clear()
+            added = self._lone[raws] = sum(parts)
+        return added
 
     def columns(self) -> GroupColumns:
         """The same for many groups."""
@@ -120,10 +136,3 @@ class Additions:
             given = zip(values, scorer.normalized(values), strict=True)
             known = self._normalized[scorer] = (values, {value: weight * score for value, score in given})
         return known[1]
-
-
-@lru_cache(maxsize=1024)
-def _alone(scorers: tuple[tuple[Scorer, int], ...], raws: tuple[Any, ...]) -> int:
-    """What is added to a group that is the only one. Many classes have the same, and never another."""
-    weighed = zip(scorers, raws, strict=True)
-    return sum([weight * scorer.normalized([value])[0] for (scorer, weight), value in weighed])

@@ -56,7 +56,7 @@ class KeptEvaluation:
         # Raws of a row: the static scores first, then those of row scope, then keys of domains.
         normalized = (*static_forms.raw, *forms.raw)
         self.domains = Domains(domain_forms, len(normalized), cluster, view)
-        self._addition = Additions(normalized, self.domains)
+        self._addition = Additions(normalized, self.domains, {} if forms.raw else static_forms.lone)
         self._by_domain = bool(self.domains)  # whether there are any
         self.skips: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
         self._position = -1  # of the journal, up to which all is taken in

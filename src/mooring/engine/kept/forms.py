@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Hashable
 from typing import Any
 
 import msgspec
@@ -12,6 +12,8 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.forms import Filter, Scorer
 from mooring.framework.plugin import Plugin
 from mooring.framework.scope import Scope
+
+MOST_KNOWN = 256
 
 
 class Forms(msgspec.Struct, frozen=True, eq=False):
@@ -25,24 +27,18 @@ class Forms(msgspec.Struct, frozen=True, eq=False):
     over_pods: bool  # every one of them can be asked for many pods at a time
     amounts_only: bool  # every one of them can be asked about amounts rather than nodes
 
+    lone: dict[
+        tuple[Any, ...], int
+    ]  # what its raw scores add to a group that is the only one, if others add none
+
     @classmethod
     def of(cls, pod_class: PodClass, scope: Scope, cycle: Cycle) -> Forms:
         """The forms of a scope that the cycle does not skip."""
-        return cls._of(pod_class.filters, pod_class.scorers, scope, cycle.skip_filter, cycle.skip_score)
-
-    @classmethod
-    @lru_cache(maxsize=256)  # classes differ in what they ask for more than in whom they concern
-    def _of(
-        cls,
-        class_filters: tuple[Filter, ...],
-        class_scorers: tuple[tuple[Scorer, int], ...],
-        scope: Scope,
-        skip_filter: frozenset[str],
-        skip_score: frozenset[str],
-    ) -> Forms:
-        filters = [f for f in class_filters if f.scope is scope and f.name not in skip_filter]
+        filters = [f for f in pod_class.filters if f.scope is scope and f.name not in cycle.skip_filter]
         scorers = [
-            (s, weight) for s, weight in class_scorers if s.scope is scope and s.name not in skip_score
+            (s, weight)
+            for s, weight in pod_class.scorers
+            if s.scope is scope and s.name not in cycle.skip_score
         ]
         forms: list[Filter | Scorer] = [*filters, *(s for s, _ in scorers)]
         plugins = {form.name: form.plugin for form in forms}
@@ -55,4 +51,25 @@ class Forms(msgspec.Struct, frozen=True, eq=False):
             changing=tuple(p for p in plugins.values() if type(p).version is not Plugin.version),
             over_pods=not raw and all(form.over_pods and not form.hides_identity for form in forms),
             amounts_only=not raw and all(form.amounts_only for form in forms),
+            lone={},
         )
+
+
+class KnownForms:
+    """Made once for all classes with the same plugins: most differ in what they ask for, not in whom they
+    concern. Of one engine alone, so that they go with it."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Forms] = {}
+
+    def of(self, pod_class: PodClass, scope: Scope, cycle: Cycle) -> Forms:
+        key = (pod_class.filters, pod_class.scorers, scope, cycle.skip_filter, cycle.skip_score)
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            found = self._known[key] = Forms.of(pod_class, scope, cycle)
+        return found
+
+    def forget(self) -> None:
+        self._known.clear()

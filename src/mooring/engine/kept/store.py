@@ -20,7 +20,7 @@ from mooring.cluster.view import ClusterView
 from mooring.engine.classes import PodClass
 from mooring.engine.kept.bases import kind_for
 from mooring.engine.kept.evaluation import KeptEvaluation
-from mooring.engine.kept.forms import Forms
+from mooring.engine.kept.forms import Forms, KnownForms
 from mooring.engine.kept.matrix import FEWEST, Matrix
 from mooring.engine.kept.static import StaticPart
 from mooring.framework.cycle import Cycle
@@ -53,6 +53,7 @@ class KeptEvaluations:
         self._total = 0
         self._static: WeakValueDictionary[Hashable, StaticPart] = WeakValueDictionary()  # used by those kept
         self._matrices: dict[Hashable, Matrix] = {}
+        self._forms = KnownForms()
         self._kinds: dict[str, np.dtype[Any]] = {}  # of bases, by profile
         self._last: deque[PodClass | None] = deque([None] * LAST_DECISIONS, LAST_DECISIONS)
         self._busy: Counter[PodClass] = Counter()
@@ -128,7 +129,7 @@ class KeptEvaluations:
     def _make(self, pod_class: PodClass, cycle: Cycle) -> KeptEvaluation:
         self._drop(pod_class)
         static, forms = self._static_part(pod_class, cycle)
-        rows, domains = (Forms.of(pod_class, scope, cycle) for scope in (Scope.ROW, Scope.DOMAIN))
+        rows, domains = (self._forms.of(pod_class, scope, cycle) for scope in (Scope.ROW, Scope.DOMAIN))
         kept = KeptEvaluation(self._cluster, self._view, static, forms, rows, domains, self._kind(pod_class))
         kept.skips = (cycle.skip_filter, cycle.skip_score)
         kept.hold(False, self._matrix(kept))
@@ -163,6 +164,7 @@ class KeptEvaluations:
         self._total = 0
         self._static.clear()
         self._matrices.clear()
+        self._forms.forget()
 
     def check(self) -> None:
         """Asserts that nothing that is kept contradicts anything else."""
@@ -175,7 +177,7 @@ class KeptEvaluations:
             matrix.check()
 
     def _static_part(self, pod_class: PodClass, cycle: Cycle) -> tuple[StaticPart, Forms]:
-        forms = Forms.of(pod_class, Scope.STATIC, cycle)
+        forms = self._forms.of(pod_class, Scope.STATIC, cycle)
         signs = tuple([(name, pod_class.signs[name]) for name in forms.plugins])
         own = pod_class.id if any(sign is WHOLE_POD for _, sign in signs) else None
         key = (pod_class.profile.name, signs, own, cycle.skip_filter, cycle.skip_score)
