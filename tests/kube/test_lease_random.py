@@ -83,6 +83,12 @@ def test_never_two_and_always_one_in_the_end(seed: int, candidates: int, trouble
     in_virtual_time(live(random.Random(seed), candidates, trouble))
 
 
+@pytest.mark.parametrize("seed", [770435])  # a lease that had less left than the loop can wait
+def test_what_was_found_by_long_runs(seed: int) -> None:
+    chance = random.Random(seed)
+    in_virtual_time(live(chance, chance.randint(2, 3), chance.random()))
+
+
 @pytest.mark.soak
 def test_never_two_for_very_long() -> None:
     for seed in soak_seeds(0):

@@ -28,6 +28,7 @@ log = logging.getLogger("mooring.kube")
 
 JITTER = 1.2  # of the retry period, for those who wait to lead
 SHORTEST_CALL_S = 1.0
+SHORTEST_REST_S = 0.001  # less may be no time at all to an event loop, and a lease that ends then never would
 NEVER = float("-inf")
 
 
@@ -132,7 +133,8 @@ class LeaderElector:
 
     async def _keep(self) -> None:
         while self.leads():
-            await self._sleep(max(0.0, min(self._settings.retry_period, self._until - self._clock())))
+            left = self._until - self._clock()
+            await self._sleep(max(SHORTEST_REST_S, min(self._settings.retry_period, left)))
             if self.leads():
                 await self._try()
 
