@@ -147,11 +147,17 @@ def _peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def at_least_one(word: str) -> int:
+    if not word.isdecimal() or not int(word):
+        raise argparse.ArgumentTypeError(f"{word!r} is not a number of at least 1")
+    return int(word)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--nodes", type=int, default=5000)
-    parser.add_argument("--pods", type=int, default=50_000)
-    parser.add_argument("--classes", type=int, default=500)
+    parser.add_argument("--nodes", type=at_least_one, default=5000)
+    parser.add_argument("--pods", type=at_least_one, default=50_000)
+    parser.add_argument("--classes", type=at_least_one, default=500)
     parser.add_argument("--gzip", action="store_true", help="the server compresses, when it may")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--profile", action="store_true", help="show where the time goes")

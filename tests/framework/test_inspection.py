@@ -79,8 +79,18 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "class P",
         "P.scope is 'row': it must be one of Scope.STATIC, ROW, DOMAIN or CLUSTER",
     ),
+    "amounts alone, in a word": (
+        "amounts_only = 'yes'\n    def filter(self, cycle, pod, node): ...",
+        "class P",
+        "P.amounts_only is 'yes': it must be True or False",
+    ),
+    "amounts alone, one at a time": (
+        "scope, amounts_only = Scope.ROW, True\n    def score(self, cycle, pod, node): ...",
+        "def score",
+        "P.amounts_only needs score_nodes: amounts are judged many at a time",
+    ),
     "amounts alone of more than a row": (
-        "amounts_only = True\n    def filter(self, cycle, pod, node): ...",
+        "amounts_only = True\n    def filter_nodes(self, cycle, pod, nodes): ...",
         "class P",
         "P.amounts_only is for plugins of Scope.ROW",
     ),

@@ -209,3 +209,15 @@ GOOD = {
 @pytest.mark.parametrize("body", GOOD.values(), ids=GOOD)
 def test_passes(policy: Policy, body: str) -> None:
     rehearse(policy(f"class P(Plugin):\n    {body}\n"))
+
+
+def test_a_plugin_that_is_not_whole_is_told_at_its_own_place(
+    policy: Policy, place: Place, tmp_path: Path
+) -> None:
+    plugin = policy("from mooring.framework.domain import DomainPlugin\nclass P(DomainPlugin):\n    pass\n")
+    with pytest.raises(PolicyError) as error:
+        rehearse(plugin)
+    (mistake,) = error.value.mistakes
+    assert mistake.place == place(tmp_path / "policy.py", "class P")
+    assert "P cannot be made" in mistake.what
+    assert "abstract method domain" in mistake.what

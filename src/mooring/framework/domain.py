@@ -100,14 +100,14 @@ class FollowingState(DomainState):
         return self.key(row)
 
 
-class DomainPlugin(Plugin):
+class DomainPlugin(Plugin, ABC):
     """A plugin that judges nodes by key. Its per-node form is made from its state."""
 
     scope = Scope.DOMAIN
 
+    @abstractmethod
     def domain(self, cycle: Cycle, pod: Pod) -> DomainState:
         """A state that has taken in no row yet."""
-        raise NotImplementedError
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeView) -> Status | None:
         state = self._state(cycle, pod)

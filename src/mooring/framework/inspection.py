@@ -55,9 +55,9 @@ def check_plugin(plugin: type[Plugin]) -> None:
 
 
 def place_of(plugin: type[Plugin], attribute: str = "") -> str:
-    """Where a class, or a method of it, is written: `file:line:column`."""
+    """Where a class, or a method of its own, is written: `file:line:column`."""
     target: Any = getattr(plugin, attribute, None) if attribute else plugin
-    if not inspect.isroutine(target):
+    if not inspect.isroutine(target) or target is getattr(Plugin, attribute, None):
         target = plugin
     try:
         file = inspect.getsourcefile(target) or ""
@@ -97,8 +97,14 @@ def _misdeclared(plugin: type[Plugin]) -> Iterator[tuple[str, str]]:
         yield "", f".name is {plugin.name!r}: it must be a word"
     if not isinstance(plugin.scope, Scope):
         yield "", f".scope is {plugin.scope!r}: it must be one of Scope.STATIC, ROW, DOMAIN or CLUSTER"
-    if plugin.amounts_only and plugin.scope is not Scope.ROW:
-        yield "", ".amounts_only is for plugins of Scope.ROW"
+    if not isinstance(plugin.amounts_only, bool):
+        yield "", f".amounts_only is {plugin.amounts_only!r}: it must be True or False"
+    elif plugin.amounts_only:
+        if plugin.scope is not Scope.ROW:
+            yield "", ".amounts_only is for plugins of Scope.ROW"
+        for one in ("filter", "score"):
+            if hasattr(plugin, one) and not hasattr(plugin, f"{one}_nodes"):
+                yield one, f".amounts_only needs {one}_nodes: amounts are judged many at a time"
     if not (isinstance(plugin.Args, type) and issubclass(plugin.Args, PluginArgs)):
         yield "", ".Args must be a subclass of PluginArgs"
 
