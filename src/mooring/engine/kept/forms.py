@@ -26,10 +26,7 @@ class Forms(msgspec.Struct, frozen=True, eq=False):
     changing: tuple[Plugin, ...]  # those whose answers may change when neither nodes nor pods do
     over_pods: bool  # every one of them can be asked for many pods at a time
     amounts_only: bool  # every one of them can be asked about amounts rather than nodes
-
-    lone: dict[
-        tuple[Any, ...], int
-    ]  # what its raw scores add to a group that is the only one, if others add none
+    lone: dict[tuple[Any, ...], int]  # what raw scores of these alone add to a group that is the only one
 
     @classmethod
     def of(cls, pod_class: PodClass, scope: Scope, cycle: Cycle) -> Forms:
