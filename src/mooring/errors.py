@@ -185,7 +185,12 @@ class InvariantError(MooringError):
     """Mooring contradicts itself."""
 
 
+LONGEST_WORD = 100  # characters; comparing takes their square, and nobody mistypes longer ones
+
+
 def did_you_mean(word: str, known: Sequence[str]) -> str:
     """` Did you mean "x"?` for the nearest known word, or nothing when none is near."""
+    if len(word) > LONGEST_WORD:
+        return ""
     near = get_close_matches(word, known, n=1, cutoff=0.6)
     return f' Did you mean "{near[0]}"?' if near else ""

@@ -204,7 +204,9 @@ def test_json_documents_one_after_another() -> None:
             "a: é\nb: \x01\n", ["2:4: not valid YAML: character U+0001 is not allowed."], id="control"
         ),
         pytest.param("a: \ud800\n", ["1:4: a character here is half of a surrogate pair."], id="surrogate"),
-        pytest.param("[" * 5000 + "]" * 5000, ["1:1: nested too deeply."], id="too deep"),
+        pytest.param(
+            "[" * 5000 + "]" * 5000, ["1:101: nested too deeply: 100 levels are the most."], id="too deep"
+        ),
         pytest.param(
             "a: 1\na: 2\n---\nb: 1\nb: 2\n---\n[\n",
             [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mooring.config.bounds import read_bounded
 from mooring.config.feature_gates import FeatureGates
 from mooring.config.load import SchedulerConfig, default_config, load_config
 from mooring.engine.backoff import Backoff
@@ -20,7 +21,7 @@ def read_config(file: Path | None, registry: Registry) -> SchedulerConfig:
 
 def read_text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return read_bounded(file)
     except OSError as error:
         raise ConfigError.at(str(file), f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

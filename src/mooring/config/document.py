@@ -2,7 +2,7 @@
 
 `read_documents` gives dicts with text keys, lists, strings, numbers, booleans and None; anchors and
 merge keys are worked in. Places are found only when asked for. Whatever is wrong with the text
-(syntax, a key given twice, an unknown tag) is one InputError with all mistakes found.
+(syntax, a key given twice, an unknown tag, too much of it) is one InputError with all mistakes found.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from math import isinf
 from typing import Any
 
 import msgspec
 import yaml
 
+from mooring.config.bounds import excess, is_deep_json
 from mooring.config.scalars import PREFIX, scalar_value, short_tag
 from mooring.config.syntax import syntax_mistake
 from mooring.errors import InputError, Mistake
@@ -80,9 +82,11 @@ class Document:
     def _root(self) -> yaml.Node | None:
         """The composed text; JSON is composed only when a place is asked for."""
         if self._node is None:
+            text = _SURROGATE.sub("??????", self._text)
             try:
-                self._node = yaml.compose(_SURROGATE.sub("??????", self._text), Loader=yaml.CSafeLoader)
-            except (yaml.YAMLError, UnicodeEncodeError, RecursionError):
+                if excess(text, self.file) is None:
+                    self._node = yaml.compose(text, Loader=yaml.CSafeLoader)
+            except (yaml.YAMLError, UnicodeEncodeError):
                 return None  # JSON that is no YAML
         return self._node
 
@@ -99,9 +103,11 @@ def read_documents(text: str, file: str) -> list[Document]:
 
 def _read_json(text: str, file: str) -> Document | None:
     """The document, if the text is JSON without mistakes; else the YAML reader says what is wrong."""
+    if is_deep_json(text):
+        return None
     try:
-        data = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        data = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_finite)
+    except ValueError:
         return None
     return Document(file, data, node=None, text=text, has_nulls="null" in text)
 
@@ -117,7 +123,16 @@ def _refuse(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 
 
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if isinf(number):
+        raise ValueError(f"{digits} is too large")
+    return number
+
+
 def _read_yaml(text: str, file: str) -> list[Document]:
+    if (much := excess(text, file)) is not None:
+        raise InputError([much])
     documents: list[Document] = []
     mistakes: list[Mistake] = []
     try:
@@ -126,7 +141,7 @@ def _read_yaml(text: str, file: str) -> list[Document]:
             data = builder.build(node)
             if data is not None:
                 documents.append(Document(file, data, node=node, text="", has_nulls=builder.has_nulls))
-    except (yaml.YAMLError, UnicodeEncodeError, RecursionError) as error:
+    except (yaml.YAMLError, UnicodeEncodeError) as error:
         mistakes.append(syntax_mistake(error, text, file))
     if mistakes:
         raise InputError(mistakes)

@@ -20,12 +20,15 @@ NANOSECONDS = {
     "h": 3_600_000_000_000,
 }
 LONGEST = 2**63 - 1  # Go keeps nanoseconds in an int64
+LONGEST_TEXT = 200  # characters; numbers of many digits are slow to read
 
 _PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([^0-9.]*)")
 
 
 def parse_duration(text: str) -> float:
     """Seconds of a Go duration; ValueError says what is wrong with the text."""
+    if len(text) > LONGEST_TEXT:
+        raise ValueError(f'invalid duration "{text[:20]}..."; write it like "15s" or "1m30s".')
     sign, rest = (-1, text[1:]) if text[:1] == "-" else (1, text.removeprefix("+"))
     if rest == "0":  # the only number Go takes without a unit
         return 0.0

@@ -20,7 +20,7 @@ def syntax_mistake(error: Exception, text: str, file: str) -> Mistake:
         mark = error.problem_mark
         what = _tab(text, mark) or _what(error)
         return Mistake(f"{file}:{mark.line + 1}:{mark.column + 1}", what)
-    return Mistake(f"{file}:1:1", "nested too deeply.")
+    return Mistake(f"{file}:1:1", f"not valid YAML: {error}.")
 
 
 def _what(error: yaml.MarkedYAMLError) -> str:

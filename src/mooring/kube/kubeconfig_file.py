@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import msgspec
 
+from mooring.config.bounds import read_bounded
 from mooring.config.document import Document, read_documents
 from mooring.config.struct_check import convert
 from mooring.errors import ConfigError, InputError, Mistake
@@ -125,7 +126,7 @@ class KubeconfigFile(msgspec.Struct, frozen=True):
 def read_kubeconfig(path: Path) -> KubeconfigFile:
     """A file; ConfigError with every mistake in it."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bounded(path)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError.at(str(path), f"the kubeconfig cannot be read: {_why(error)}.") from error
     try:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from mooring.config.bounds import read_bounded, read_bounded_stream
 from mooring.config.document import Document, read_documents
 from mooring.errors import InputError, Mistake
 
@@ -27,9 +28,19 @@ class Sources:
     def documents(self) -> Iterator[Document]:
         for path in self._paths:
             if str(path) == STANDARD_INPUT:
-                yield from self._parse((self._stdin or sys.stdin).read(), "<stdin>", required=True)
+                yield from self._standard_input()
             else:
                 yield from self._path(Path(path))
+
+    def _standard_input(self) -> Iterator[Document]:
+        try:
+            text = read_bounded_stream(self._stdin or sys.stdin)
+        except UnicodeDecodeError:
+            self._wrong("<stdin>", "not UTF-8 text.")
+        except OSError as error:
+            self._wrong("<stdin>", f"cannot be read: {error.strerror}.")
+        else:
+            yield from self._parse(text, "<stdin>", required=True)
 
     def _path(self, path: Path) -> Iterator[Document]:
         if path.is_dir():
@@ -52,7 +63,7 @@ class Sources:
             return
         self._seen.add(path.resolve())
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_bounded(path)
         except UnicodeDecodeError:
             self._wrong(path, "not UTF-8 text.")
         except OSError as error:

@@ -142,3 +142,14 @@ def test_numbers_may_be_numbers_or_text() -> None:
         3, 3, 3, None, None, None, None,
     ]  # fmt: skip
     assert reading.mistakes == ['f is "true": not a whole number', 'f is "1.5": not a whole number']
+
+
+def test_annotations_as_long_and_as_deep_as_the_server_takes() -> None:
+    """A tenant writes what they like into an annotation; it costs a mistake, short enough to be shown."""
+    reading = Reading()
+    assert reading.count("f", "9" * 200_000) is None
+    assert reading.groups("f", "[" * 200_000, "default/a") == ()
+    assert reading.json("f", "[" * 200_000) == ""
+    assert reading.wait("f", "1" * 200_000 + "s") == 0
+    assert len(reading.mistakes) == 4
+    assert max(map(len, reading.mistakes)) < 500

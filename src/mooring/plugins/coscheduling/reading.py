@@ -18,6 +18,8 @@ from mooring.plugins.coscheduling.declared import MatchPolicy
 T = TypeVar("T")
 
 INT32 = 2**31 - 1
+LONGEST_NUMBER = 1000  # characters; Python refuses to read numbers of thousands of digits
+LONGEST_SHOWN = 200  # characters of a value that is wrong
 MODES = {"Strict": True, "NonStrict": False}
 POLICIES = {policy.value: policy for policy in MatchPolicy}
 
@@ -32,6 +34,7 @@ class Reading:
 
     def wrong(self, where: str, value: object, what: str) -> None:
         shown = value if isinstance(value, str) else json.dumps(value, default=str)
+        shown = shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}..."
         self.mistakes.append(f'{where} is "{shown}": {what}')
 
     def count(self, where: str, value: object) -> int | None:
@@ -92,7 +95,7 @@ class Reading:
     def _listed(self, where: str, value: str) -> tuple[str, ...]:
         try:
             found = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if not isinstance(found, list) or not all(isinstance(each, str) and each for each in found):
             self.wrong(where, value, 'not a JSON list of gangs, such as ["default/a", "default/b"]')
@@ -105,7 +108,7 @@ class Reading:
             return ""
         try:
             json.loads(value)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             self.wrong(where, value, f"not JSON: {error}")
             return ""
         return value
@@ -116,7 +119,9 @@ def _integer(value: object) -> int | None:
         return None
     if isinstance(value, int):
         return value
-    return int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else None
+    if not isinstance(value, str) or len(value) > LONGEST_NUMBER or not _INTEGER.fullmatch(value):
+        return None
+    return int(value)
 
 
 @lru_cache(maxsize=4096)
