@@ -23,11 +23,14 @@
     ├── PluginFailed         a plugin raised or answered nonsense; costs its pod one cycle
     └── InvariantError       Mooring contradicts itself: always a bug in Mooring
 
+    PointTimedOut            a plugin's method takes far too long; raised in it, past any `except Exception`
+
 A pod that does not fit is not an error: it is a `Wait` with counted reasons.
 """
 
 from __future__ import annotations
 
+import dis
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import NamedTuple, Self
@@ -183,6 +186,23 @@ class PluginFailed(MooringError):
 
 class InvariantError(MooringError):
     """Mooring contradicts itself."""
+
+
+class PointTimedOut(BaseException):
+    """A plugin's method takes far too long. Raised in the middle of it; costs its pod one cycle."""
+
+
+RAISES = frozenset({dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"]})
+
+
+def wants_the_end(error: BaseException) -> bool:
+    """Whether somebody outside ends what is running (Ctrl-C, a task that is cancelled), rather than code
+    that raises what only Python itself should: then the instruction that failed is a `raise`."""
+    if isinstance(error, (Exception, SystemExit, PointTimedOut)) or (trace := error.__traceback__) is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti] not in RAISES
 
 
 LONGEST_WORD = 100  # characters; comparing takes their square, and nobody mistypes longer ones

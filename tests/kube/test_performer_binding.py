@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import Any
 
 import pytest
@@ -177,6 +178,38 @@ def test_plugins_that_wait_keep_nobody_else_from_being_bound() -> None:
         await doing.settled()
         assert set(bound(doing.told)[2:]) == {"slow-1", "slow-2"}
         assert failures(doing.told) == ['running PreBind plugin "Slow": no disk']
+
+    in_virtual_time(run())
+
+
+class Ending(Plugin):
+    """Ends itself, in the way the pod is named after, before it is bound."""
+
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node_name: str) -> None:
+        if pod.name == "exits":
+            sys.exit(3)
+        if pod.name == "cancels":
+            raise asyncio.CancelledError
+        if pod.name == "waits":
+            task = asyncio.create_task(asyncio.sleep(60.0))
+            task.cancel()
+            await task
+
+
+def test_plugins_that_end_themselves_cost_their_pod_its_binding() -> None:
+    async def run() -> None:
+        doing = Doing([Ending])
+        for name in ("exits", "cancels", "waits", "a"):
+            doing.server.holds(each := a_pod(name))
+            doing.performer.perform(doing.bind(each))
+        await doing.settled()
+        assert bound(doing.told) == ["a"]
+        text = 'running PreBind plugin "Ending": '
+        assert sorted(failures(doing.told)) == [
+            f"{text}CancelledError",
+            f"{text}CancelledError",
+            f"{text}SystemExit: 3",
+        ]
 
     in_virtual_time(run())
 

@@ -16,7 +16,7 @@ from msgspec import inspect
 
 from mooring.config.document import Document, Path
 from mooring.config.walk import MISSING, Walk
-from mooring.errors import Mistake
+from mooring.errors import Mistake, wants_the_end
 
 T = TypeVar("T")
 
@@ -82,7 +82,9 @@ def _at_once(data: Any, target: type[T]) -> T | None:
     """The value if nothing is wrong: the quick way through thousands of manifests."""
     try:
         return msgspec.convert(data, target, dec_hook=decode)
-    except Exception:  # a __post_init__ may raise anything; the walk finds and places it
+    except BaseException as error:  # a __post_init__ may raise anything; the walk finds and places it
+        if wants_the_end(error):
+            raise
         return None
 
 

@@ -16,7 +16,7 @@ from msgspec import inspect
 
 from mooring.config.document import Document
 from mooring.config.wording import got, not_one_of, wrong_type
-from mooring.errors import ArgsError, Mistake, did_you_mean
+from mooring.errors import ArgsError, Mistake, did_you_mean, wants_the_end
 
 MISSING: Final[Any] = object()
 
@@ -95,7 +95,9 @@ class Walk:
         right = {key: value for key, value in sound.items() if key not in (wrong or ())}
         try:
             msgspec.convert(right, kind.cls, dec_hook=self._decode)
-        except Exception as error:  # a policy's code may raise anything
+        except BaseException as error:  # a policy's code may raise anything
+            if wants_the_end(error):
+                raise
             if isinstance(error.__cause__, ArgsError):
                 return self._fields(path, sound, error.__cause__, wrong)
             if wrong is None:
@@ -239,7 +241,7 @@ def _unknown(key: str, known: list[str]) -> str:
     return f'unknown field "{key}".{did_you_mean(key, known)}'
 
 
-def _of_its_own(error: Exception) -> str:
+def _of_its_own(error: BaseException) -> str:
     if not isinstance(error, ValueError | TypeError):
         return f"{type(error).__name__}: {error}."
     return ended(str(error).partition(" - at `")[0].strip())

@@ -61,6 +61,8 @@ class Asking:
             return list(map(form.one_method, repeat(cycle), repeat(shown), self._nodes(among)))
         except Exception:
             return None
+        except BaseException as error:
+            raise answers.raised(form.name, form.point, error) from error
 
     def _nodes(self, among: Bools) -> Sequence[NodeView]:
         for row in range(len(self._views), len(among)):

@@ -72,7 +72,7 @@ class ProfileClasses:
         for plugin, sign in self._signs_by_pod:
             try:
                 said = sign(pod)
-            except Exception as error:
+            except BaseException as error:
                 raise answers.raised(plugin.name, "sign", error) from error
             if said is not None:
                 said = _read(plugin, said)
@@ -144,7 +144,7 @@ def _sign(plugin: Plugin, pod: Pod) -> Hashable:
     """What a plugin reads of a pod; None when it has nothing to say about it."""
     try:
         sign = plugin.sign(pod)
-    except Exception as error:
+    except BaseException as error:
         raise answers.raised(plugin.name, "sign", error) from error
     return None if sign is None else _read(plugin, sign)
 
@@ -153,7 +153,7 @@ def _read(plugin: Plugin, sign: Hashable) -> Hashable:
     """What goes into the class for a plugin. Answers that are not kept need no more than an interest."""
     try:
         hash(sign)
-    except Exception as error:
+    except BaseException as error:
         raise answers.raised(plugin.name, "sign", error) from error
     if plugin.scope is not ANYTHING or not _judges(plugin, sign):
         return sign

@@ -335,7 +335,7 @@ class SchedulingCycle:
         for name, method, _ in reversed(reserved.profile.at("unreserve")):
             try:
                 method(reserved.cycle, reserved.pod, reserved.node_name)
-            except Exception as error:
+            except BaseException as error:
                 answers.raised(name, "unreserve", error)  # logged; the others still unreserve
 
     def give_back(self, reserved: Reserved) -> None:

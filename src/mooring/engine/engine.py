@@ -134,7 +134,7 @@ class Engine:
         for name, method, _ in self._wakers:
             try:
                 own = method()
-            except Exception as error:
+            except BaseException as error:
                 answers.raised(name, "wake_at", error)  # logged; it is woken with the others
                 continue
             if own is not None:
@@ -226,7 +226,7 @@ class Engine:
                 continue
             try:
                 order: tuple[float, str] | None = method(pod)
-            except Exception as error:
+            except BaseException as error:
                 answers.raised(name, "order_of", error)  # logged; it is sorted by itself
                 return None
             if order is not None:
@@ -239,7 +239,7 @@ class Engine:
             for name, method, _ in profile.at("domains_of_nodes"):
                 try:
                     return dict(method())
-                except Exception as error:
+                except BaseException as error:
                     answers.raised(name, "domains_of_nodes", error)  # logged; it is only shown
         return {}
 
@@ -292,7 +292,7 @@ class Engine:
         for hook in self._follow_ups:
             try:
                 hook.method()
-            except Exception as error:
+            except BaseException as error:
                 answers.raised(hook.name, "follow_up", error)
 
     def _next(self, wish: Hook) -> QueuedPod | None:
@@ -324,7 +324,7 @@ class Engine:
                 if (answer := method(pod)) is None:
                     continue
                 status = answers.status(name, "pre_enqueue", answer)
-            except Exception as error:
+            except BaseException as error:
                 failure = answers.raised(name, "pre_enqueue", error)
                 return Status(reasons=(str(failure),)).by(name)
             if status is not None:

@@ -12,8 +12,9 @@ from itertools import count
 from typing import Any
 
 from mooring.engine.queued import QueuedPod
+from mooring.errors import wants_the_end
 
-Failed = Callable[[Exception], object]
+Failed = Callable[[BaseException], object]
 
 
 class Heap:
@@ -47,7 +48,7 @@ class Heap:
         tickets.add(ticket)
         try:
             heappush(self._entries, (key, ticket, queued))
-        except Exception as error:  # the entry is in the list, wherever it got to
+        except BaseException as error:  # the entry is in the list, wherever it got to
             self._guard(error)
 
     def pop(self) -> QueuedPod | None:
@@ -69,7 +70,7 @@ class Heap:
             self._entries = [entry for entry in self._entries if entry[1] in self._tickets]
             try:
                 heapify(self._entries)
-            except Exception as error:
+            except BaseException as error:
                 self._guard(error)
 
     def _first(self) -> tuple[Any, int, QueuedPod]:
@@ -77,11 +78,11 @@ class Heap:
         first = self._entries[0]
         try:
             heappop(self._entries)
-        except Exception as error:  # it is out; the others are in no order
+        except BaseException as error:  # it is out; the others are in no order
             self._guard(error)
         return first
 
-    def _guard(self, error: Exception) -> None:
+    def _guard(self, error: BaseException) -> None:
         self._failed(error)
         self._guarded = True
         self._entries = [(Guarded(key), ticket, queued) for key, ticket, queued in self._entries]
@@ -99,7 +100,9 @@ class Guarded:
     def __lt__(self, other: Guarded) -> bool:
         try:
             return bool(self._key < other._key)
-        except Exception:
+        except BaseException as error:
+            if wants_the_end(error):
+                raise
             return False
 
     def __eq__(self, other: object) -> bool:

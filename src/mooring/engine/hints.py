@@ -95,7 +95,7 @@ class Hints:
             try:
                 if interest.hint(pod, event.old, event.new) is not NO_USE:
                     return True
-            except Exception as error:
+            except BaseException as error:
                 answers.raised(plugin, "events", error)
                 return True
         return False
@@ -107,7 +107,7 @@ def interests_of(plugin: Plugin) -> tuple[Interest, ...]:
         return ()
     if not hasattr(plugin, "events"):
         return EVERYTHING
-    interests = tuple(plugin.events())
+    interests = tuple(answers.call(plugin.name, "events", plugin.events))
     adds_node = any(i.resource == NODE and i.action & Action.ADD for i in interests)
     sees_taints = any(i.resource == NODE and i.action & Action.UPDATE_NODE_TAINT for i in interests)
     if adds_node and not sees_taints:

@@ -80,7 +80,7 @@ class Ingest:
         """A plugin that follows what the API server says is told. Whatever it does wrong is logged."""
         try:
             hook.method(*about)
-        except Exception as error:
+        except BaseException as error:
             answers.raised(hook.name, "following", error)
 
     def _pod_event(self, event: PodAdded | PodChanged, now: float) -> None:
@@ -88,7 +88,7 @@ class Ingest:
         for name, method, _ in self._told_seen:
             try:
                 method(pod)
-            except Exception as error:
+            except BaseException as error:
                 answers.raised(name, "following", error)
         if pod.status.phase in FINISHED:
             self._pod_gone(pod, now)

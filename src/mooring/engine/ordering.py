@@ -24,11 +24,11 @@ class Order:
         """Pods the plugin has no key for come last."""
         try:
             return 0, self._own(queued)
-        except Exception as error:
+        except BaseException as error:
             self.failed(error)
             return 1, 0
 
-    def failed(self, error: Exception) -> None:
+    def failed(self, error: BaseException) -> None:
         """Keys of the plugin cannot be compared."""
         answers.raised(self._name, self._point, error)
 
@@ -37,6 +37,6 @@ class Order:
         less: Callable[[QueuedPod, QueuedPod], bool] = plugin.less  # type: ignore[attr-defined]
         try:
             return -1 if less(first, second) else int(bool(less(second, first)))
-        except Exception as error:
+        except BaseException as error:
             self.failed(error)
             return 0

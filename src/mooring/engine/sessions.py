@@ -27,7 +27,7 @@ def close_session(engine: Engine, attempt: Attempt) -> None:
     for name, method, _ in attempt.profile.at("on_session_close"):
         try:
             method(attempt.session)
-        except Exception as error:
+        except BaseException as error:
             answers.raised(name, "on_session_close", error)  # logged; the pod is decided already
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import msgspec
 
 from mooring.cluster.columns import Rows
-from mooring.errors import ApiError, PluginFailed, ScopeError
+from mooring.errors import ApiError, PluginFailed, ScopeError, wants_the_end
 from mooring.framework.normalize import MAX_SCORE
 from mooring.framework.status import Code, Status
 from mooring.model.objects import Pod
@@ -92,8 +92,12 @@ def failed(plugin: str, point: str, what: str) -> PluginFailed:
     )
 
 
-def raised(plugin: str, point: str, error: Exception) -> PluginFailed:
-    """Turns what a plugin raised into its failure; the traceback is logged once per place."""
+def raised(plugin: str, point: str, error: BaseException) -> PluginFailed:
+    """Turns what a plugin raised into its failure, `sys.exit` included; the traceback is logged once per
+    place. Only what ends it from outside goes on as it is."""
+    if wants_the_end(error):
+        error.add_note(failed(plugin, point, type(error).__name__).what)
+        raise error
     if isinstance(error, PluginFailed):
         return error
     if isinstance(error, ApiError):
@@ -114,7 +118,7 @@ def call(plugin: str, point: str, method: Callable[..., Any], *arguments: Any) -
     """Calls a plugin's method; what it raises becomes its failure."""
     try:
         return method(*arguments)
-    except Exception as error:
+    except BaseException as error:
         raise raised(plugin, point, error) from error
 
 

@@ -93,7 +93,7 @@ async def _ask(hook: Hook, point: str, cycle: Cycle, pod: Pod, node_name: str) -
         if answer is not None and (isinstance(answer, CoroutineType) or inspect.isawaitable(answer)):
             answer = await answer
         return None if answer is None else answers.status(hook.name, point, answer)
-    except Exception as error:
+    except BaseException as error:
         raise BindingFailed(str(answers.raised(hook.name, point, error))) from error
 
 

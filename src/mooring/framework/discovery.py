@@ -11,7 +11,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from mooring.errors import PolicyError, did_you_mean
+from mooring.errors import PolicyError, did_you_mean, wants_the_end
 from mooring.framework.plugin import Plugin
 
 GROUP = "mooring.plugins"
@@ -45,7 +45,7 @@ def class_at(reference: str) -> type[Plugin]:
     module_name, _, class_name = reference.partition(":")
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:
+    except BaseException as error:
         raise _broken(error, reference) from error
     found = getattr(module, class_name, None)
     if found is None:
@@ -96,7 +96,7 @@ def _run(file: Path) -> ModuleType:
     sys.modules[name] = module  # dataclasses and pickling look a class's module up here
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except BaseException as error:
         del sys.modules[name]
         if before is not None:
             sys.modules[name] = before  # its classes may still be in use
@@ -104,8 +104,10 @@ def _run(file: Path) -> ModuleType:
     return module
 
 
-def _broken(error: Exception, where: str) -> PolicyError:
+def _broken(error: BaseException, where: str) -> PolicyError:
     """The place in the policy's own code at which importing it failed."""
+    if wants_the_end(error):
+        raise error
     if isinstance(error, SyntaxError):
         return PolicyError.at(
             f"{error.filename or where}:{error.lineno or 1}:{error.offset or 1}", f"{error.msg}"

@@ -55,6 +55,8 @@ class PodColumns(ABC):
 class Form:
     """What filter and score have in common: which node and pod the plugin is shown."""
 
+    point: str
+
     def __init__(self, plugin: Plugin, one: Any, many: Any) -> None:
         self.plugin = plugin
         self.name = plugin.name
@@ -67,7 +69,11 @@ class Form:
     def over_pods(self) -> bool:
         """Whether it can be asked about one node for many pods."""
         make = getattr(self.plugin, "pod_columns", None)
-        return make is not None and self.plugin.scope is Scope.ROW and make() is not None
+        return (
+            make is not None
+            and self.plugin.scope is Scope.ROW
+            and answers.call(self.name, "pod_columns", make) is not None
+        )
 
     @cached_property
     def amounts_only(self) -> bool:
@@ -105,6 +111,8 @@ class Form:
 class Filter(Form):
     """A plugin's filter, in both forms."""
 
+    point = "filter"
+
     @classmethod
     def of(cls, plugin: Plugin) -> Filter | None:
         one, many = getattr(plugin, "filter", None), getattr(plugin, "filter_nodes", None)
@@ -130,7 +138,7 @@ class Filter(Form):
         for node in self._nodes(columns, indexes, table):
             try:
                 answer = method(cycle, pod, node)
-            except Exception as error:
+            except BaseException as error:
                 raise answers.raised(name, "filter", error) from error
             ok.append(answer is None or answers.status(name, "filter", answer, FILTER_CODES) is None)
         passed[indexes] = ok
@@ -191,6 +199,8 @@ class Filter(Form):
 class Scorer(Form):
     """A plugin's score, in both forms, with its normaliser."""
 
+    point = "score"
+
     def __init__(self, plugin: Plugin, one: Any, many: Any) -> None:
         super().__init__(plugin, one, many)
         self.normalize = _normalizer(plugin)
@@ -217,7 +227,7 @@ class Scorer(Form):
         for node in self._nodes(columns, indexes, table):
             try:
                 answer = method(cycle, pod, node)
-            except Exception as error:
+            except BaseException as error:
                 raise answers.raised(name, "score", error) from error
             given.append(answers.score(name, answer, raw=raw))
         scores[indexes] = given

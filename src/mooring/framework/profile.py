@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from mooring.config.document import Origin
 from mooring.config.profiles import ProfilePlan
-from mooring.errors import ArgsError, ConfigError, FieldMistake, Mistake
+from mooring.errors import ArgsError, ConfigError, FieldMistake, Mistake, wants_the_end
 from mooring.framework.forms import Filter, Scorer
 from mooring.framework.handle import Handle
 from mooring.framework.inspection import pods_concerned, signs_itself
@@ -122,12 +122,14 @@ def make_profile(
     tie_breaker = () if plan.ties in ("Random", "First") or plan.ties in names else (plan.ties,)
     plugins = {}
     mistakes: list[Mistake] = []
-    cause: Exception | None = None
+    cause: BaseException | None = None
     for name in (*names, *tie_breaker):
         plugin = registry.get(name)
         try:
             plugins[name] = plugin(plan.args.get(name) or plugin.Args(), handle_for(plugin))
-        except Exception as error:
+        except BaseException as error:
+            if wants_the_end(error):
+                raise
             cause = error
             mistakes += _mistakes(name, plan.origins.get(name), error)
     if mistakes:
@@ -149,7 +151,7 @@ def make_profiles(plans: Iterable[ProfilePlan], make: Callable[[ProfilePlan], Pr
     return profiles
 
 
-def _mistakes(name: str, origin: Origin | None, error: Exception) -> Iterator[Mistake]:
+def _mistakes(name: str, origin: Origin | None, error: BaseException) -> Iterator[Mistake]:
     """What a plugin that cannot be made says, at the place of its arguments or of the field it names."""
     if isinstance(error, ArgsError):
         found: Iterable[FieldMistake] = error.mistakes

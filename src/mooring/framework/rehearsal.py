@@ -18,7 +18,7 @@ from mooring.cluster.images import Images
 from mooring.cluster.labelsets import LabelTest
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.config.feature_gates import FeatureGates
-from mooring.errors import Mistake, PluginFailed, PolicyError
+from mooring.errors import Mistake, PluginFailed, PolicyError, wants_the_end
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
 from mooring.framework.domain import DomainPlugin
@@ -160,7 +160,9 @@ def rehearse(plugin: type[Plugin]) -> None:
         raise PolicyError(
             [Mistake(place_of(plugin, _method_at(plugin, failure.point)), f"{plugin.__name__}: {failure}")]
         ) from failure
-    except Exception as failure:
+    except BaseException as failure:
+        if wants_the_end(failure):
+            raise
         what = f"{plugin.__name__} cannot be made: {type(failure).__name__}: {failure}"
         raise PolicyError([Mistake(place_of(plugin, "__init__"), what)]) from failure
 

@@ -81,7 +81,7 @@ class HookTable:
         for hook in self._hooks[kind]:
             try:
                 hook(*arguments)
-            except Exception as error:
+            except BaseException as error:
                 raised("session", kind, error)
 
 

@@ -156,8 +156,10 @@ class KubePerformer:
             await run_binding(decision.profile, decision.cycle, pod, node, patch, self.api, binder)
         except MooringError as error:
             self._failed(decision, str(error))
-        except asyncio.CancelledError:
-            if not self._cancelled(decision):
+        except asyncio.CancelledError as error:
+            if not _is_being_cancelled():  # a plugin waits for what it has cancelled itself
+                self._failed(decision, "; ".join(getattr(error, "__notes__", ("binding: cancelled",))))
+            elif not self._cancelled(decision):
                 raise
         except Exception as error:
             log.exception("binding %s", pod.key)
@@ -348,3 +350,8 @@ class KubePerformer:
 
 def _why_called_off(evict: Evict) -> str:
     return PREEMPTED if evict.by else evict.message
+
+
+def _is_being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -16,6 +16,7 @@ import msgspec
 from aiohttp import web
 
 from mooring.engine.engine import Engine
+from mooring.errors import wants_the_end
 from mooring.framework.endpoints import Asked, Endpoint
 from mooring.web.node_page import node_page
 
@@ -58,7 +59,9 @@ class Services:
             try:
                 answer = endpoint(Asked(dict(request.match_info), dict(request.query)))
                 body = None if answer is None else msgspec.json.encode(answer, enc_hook=_plain)
-            except Exception as error:  # a plugin's: it costs an answer, not the scheduler
+            except BaseException as error:  # a plugin's: it costs an answer, not the scheduler
+                if wants_the_end(error):
+                    raise
                 log.error("no answer to %s", request.path, exc_info=error)
                 return _message(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}")
             if body is None:

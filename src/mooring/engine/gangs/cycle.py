@@ -69,7 +69,7 @@ class GroupCycle:
             return None
         try:
             group = hook.method(queued.pod)
-        except Exception as error:
+        except BaseException as error:
             failure = answers.raised(hook.name, "group", error)
             return [self._engine.cycle.fail(queued, now, str(failure), None, "", blamed=hook.name)]
         if group is None:

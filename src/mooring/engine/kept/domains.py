@@ -84,7 +84,7 @@ class Domains:
         for name, following in self._following:
             try:
                 moved.update(following.sync())
-            except Exception as error:
+            except BaseException as error:
                 raise answers.raised(name, "domain", error) from error
         if self._told:
             moved.update(changed)
@@ -100,7 +100,7 @@ class Domains:
         try:
             for row, key in zip(numbers, state.update_all(numbers, shown), strict=True):
                 keys[row] = key
-        except Exception as error:
+        except BaseException as error:
             raise answers.raised(name, "domain", error) from error
 
     @property

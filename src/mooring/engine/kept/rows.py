@@ -156,14 +156,14 @@ class RowForms:
         for name, ask in self._one_filters:
             try:
                 status = ask(cycle, pod, node)
-            except Exception as error:
+            except BaseException as error:
                 raise answers.raised(name, "filter", error) from error
             if status is not None and answers.status(name, "filter", status, FILTER_CODES) is not None:
                 return self._nowhere
         for name, ask, weight in self._one_scorers:
             try:
                 score = ask(cycle, pod, node)
-            except Exception as error:
+            except BaseException as error:
                 raise answers.raised(name, "score", error) from error
             if type(score) is not int or not 0 <= score <= MAX_SCORE:
                 score = answers.score(name, score, raw=False)

@@ -66,7 +66,7 @@ class StaticPart:
         for plugin in self._changing:
             try:
                 versions.append(plugin.version)
-            except Exception as error:
+            except BaseException as error:
                 raise answers.raised(plugin.name, "version", error) from error
         if journal.position == self._position and versions == self._versions:
             return
