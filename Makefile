@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 NODES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test e2e cluster check arena peer bench soak lock clean
+.PHONY: help setup demo test e2e cluster check arena peer chaos bench soak lock clean
 
 help: ## what can be done here
 	@grep -E '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -32,7 +32,7 @@ test: $(READY) ## every test that needs no extra toolchain
 
 e2e: $(READY) ## tests against a real control plane, built from Go modules (needs Go 1.26) and kept in a cache
 	$(BIN)/python tests/e2e/binaries.py
-	$(BIN)/python -m pytest tests/e2e tests/deploy
+	$(BIN)/python -m pytest tests/e2e tests/deploy tests/chaos/test_real.py
 
 cluster: $(READY) ## a real control plane with NODES nodes and Mooring, until Ctrl-C (needs Go 1.26)
 	$(BIN)/python tests/e2e/serve.py --nodes $(NODES)
@@ -49,6 +49,9 @@ arena: $(READY) ## kube-scheduler and Mooring by turns on one control plane, one
 peer: $(READY) ## kube-scheduler's own code and the engine in process, on the same nodes and pods (needs Go 1.26)
 	$(BIN)/python -m benchmarks.peer
 	$(BIN)/python -m benchmarks.peer --compare
+
+chaos: $(READY) ## schedulers, API server, etcd and connections fail at random for 20 minutes (needs Go 1.26)
+	$(BIN)/python -m tests.chaos $(if $(CHAOS_SEED),--seed $(CHAOS_SEED))
 
 bench: $(READY) ## everything that has a target, scaled to this machine; fails when one is missed
 	$(BIN)/python -m benchmarks.bars

@@ -1,0 +1,258 @@
+"""One run: a control plane, schedulers, pods that come and go, faults as planned, and what came of it."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from random import Random
+
+from chaos.changes import FLAGS, Changes
+from chaos.ledger import Ledger
+from chaos.plan import (
+    ANSWERS,
+    APISERVER,
+    CLOCK,
+    COSTS_NO_LEASE,
+    CUT,
+    ETCD,
+    FORGET,
+    FREEZE,
+    HOLD,
+    KILL,
+    OF_ALL,
+    SLOW,
+    TERMINATE,
+    Fault,
+    Plan,
+    Round,
+)
+from chaos.replicas import Mooring, moorings
+from chaos.settled import waiting_though_they_fit
+from chaos.tenants import NAMESPACE, Tenants
+from chaos.workload import classes, nodes
+from e2e.control_plane import ControlPlane
+from e2e.faulty_proxy import answer
+
+PLAIN = "--disable-admission-plugins=TaintNodesByCondition,ServiceAccount"  # nobody is there who undoes it
+TICK_SECONDS = 0.05
+TELL_SECONDS = 10.0
+SETTLE_SECONDS = 120.0
+Act = Callable[[], None]
+Say = Callable[[str], None]
+
+
+@dataclass
+class Result:
+    """What came of a run; it is good when `wrong` is empty."""
+
+    seed: int
+    seconds: float = 0.0
+    faults: Counter[str] = field(default_factory=Counter)
+    made: int = 0
+    bound: int = 0
+    starts: int = 0
+    leases_lost: int = 0
+    settled_seconds: list[float] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+
+def chaos_plane(folder: Path) -> ControlPlane:
+    """etcd and the API server. Tenants do what kubelets would, and controllers have nothing to do here."""
+    return ControlPlane(folder, {"kube-apiserver": (PLAIN, *FLAGS)}, bare=True)
+
+
+def fill(plane: ControlPlane) -> None:
+    plane.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    for each in classes():
+        plane.api.create("/apis/scheduling.k8s.io/v1/priorityclasses", each)
+    plane.api.create_all("/api/v1/nodes", nodes())
+
+
+def run(plan: Plan, folder: Path, say: Say) -> Result:
+    ledger = Ledger()
+    with (
+        chaos_plane(folder) as plane,
+        Changes(plane, ledger.take) as changes,
+        moorings(plane, plan.replicas) as replicas,
+    ):
+        fill(plane)
+        with Tenants(plane.api, ledger) as tenants:
+            return Run(plan, plane, replicas, ledger, tenants, changes, say).whole()
+
+
+class Run:
+    def __init__(
+        self,
+        plan: Plan,
+        plane: ControlPlane,
+        replicas: list[Mooring],
+        ledger: Ledger,
+        tenants: Tenants,
+        changes: Changes,
+        say: Say,
+    ) -> None:
+        self.plan = plan
+        self.plane = plane
+        self.replicas = replicas
+        self.ledger = ledger
+        self.tenants = tenants
+        self.changes = changes
+        self.say = say
+        self.result = Result(plan.seed)
+        self._due: list[tuple[float, int, Act]] = []
+        self._number = count()
+        self._draw = Random(plan.seed)
+        self._started = time.monotonic()
+        self._told = 0.0
+        self._told_wrong: set[str] = set()
+
+    def whole(self) -> Result:
+        for number, each in enumerate(self.plan.rounds):
+            self.say(f"round {number + 1} of {len(self.plan.rounds)}: {len(each.faults)} faults")
+            self._round(each)
+            self._settle()
+        self._finish()
+        return self.result
+
+    def _round(self, each: Round) -> None:
+        start = time.monotonic()
+        for fault in each.faults:
+            self._put(start + fault.at, lambda fault=fault: self._do(fault))
+        self.tenants.begin(each.batches, start)
+        while time.monotonic() < start + each.seconds or self._due:
+            self._tick()
+        self.tenants.pause()
+
+    def _settle(self) -> None:
+        """Nothing happens any more: soon nobody waits who could have a place, and no gang is in parts."""
+        start = time.monotonic()
+        wrong: list[str] = ["nobody looked"]
+        while wrong and time.monotonic() < start + SETTLE_SECONDS:
+            look_again = time.monotonic() + 1.0
+            while time.monotonic() < look_again:
+                self._tick()
+            wrong = self._restless()
+        took = time.monotonic() - start
+        self.result.settled_seconds.append(round(took, 1))
+        self.result.wrong += [f"after {took:.0f} s of quiet: {each}" for each in wrong]
+        self.say(
+            f"at rest after {took:.0f} s" if not wrong else f"never came to rest: {len(wrong)} things wrong"
+        )
+        for each in self.replicas:
+            each.proxy.seen.clear()
+
+    def _restless(self) -> list[str]:
+        ledger = self.ledger
+        pods = ledger.copy_of_pods()
+        return [
+            *waiting_though_they_fit(ledger.nodes.values(), pods.values(), ledger.gangs),
+            *ledger.gangs_below(self.tenants.removed),
+        ]
+
+    def _finish(self) -> None:
+        result, ledger = self.result, self.ledger
+        result.seconds = round(time.monotonic() - self._started, 1)
+        result.made, result.bound = len(ledger.made), len(ledger.bound)
+        held = {f"{pod['metadata']['namespace']}/{pod['metadata']['name']}": pod["spec"].get("nodeName", "")
+                for pod in self.plane.api.items("/api/v1/pods")}  # fmt: skip
+        seen = {key: each.node for key, each in ledger.copy_of_pods().items()}
+        if held != seen:
+            result.wrong.append(
+                f"the API server and the changes differ: {set(held.items()) ^ set(seen.items())}"
+            )
+        for each in self.replicas:
+            result.starts += each.starts
+            result.leases_lost += each.ended_by_itself
+            if not each.process.is_running():
+                result.wrong.append(f"{each} does not run at the end")
+            result.wrong += [*each.wrong, *each.logged_tracebacks()]
+        result.wrong += [*ledger.wrong, *filter(None, (self.tenants.failed, self.changes.failed))]
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        while self._due and self._due[0][0] <= now:
+            heapq.heappop(self._due)[2]()
+        for each in self.replicas:
+            each.look()
+        if now - self._told >= TELL_SECONDS:
+            self._told = now
+            self._tell(now)
+        self._tell_wrong()
+        time.sleep(TICK_SECONDS)
+
+    def _tell_wrong(self) -> None:
+        """At once: the logs of that moment are what helps."""
+        wrong = [*self.ledger.wrong, *(said for each in self.replicas for said in each.wrong)]
+        for said in wrong:
+            if said not in self._told_wrong:
+                self._told_wrong.add(said)
+                self.say(f"{time.monotonic() - self._started:5.0f} s: WRONG: {said}")
+
+    def _tell(self, now: float) -> None:
+        pods = self.ledger.copy_of_pods().values()
+        waiting = sum(not each.node for each in pods)
+        faults = ", ".join(f"{count} {kind}" for kind, count in sorted(self.result.faults.items()))
+        self.say(
+            f"{now - self._started:5.0f} s: {len(self.ledger.made)} pods made, "
+            f"{len(self.ledger.bound)} bound, {waiting} of {len(pods)} wait; {faults or 'no faults yet'}"
+        )
+
+    def _put(self, at: float, act: Act) -> None:
+        heapq.heappush(self._due, (at, next(self._number), act))
+
+    def _later(self, seconds: float, act: Act) -> None:
+        self._put(time.monotonic() + seconds, act)
+
+    def _do(self, fault: Fault) -> None:
+        """Begins it, and sees to its end."""
+        self.result.faults[fault.kind] += 1
+        hit = self.replicas if fault.kind in OF_ALL else [self.replicas[fault.target]]
+        if fault.kind not in COSTS_NO_LEASE:
+            for each in hit:
+                each.excuse(time.monotonic() + fault.seconds)
+        if fault.kind in OF_ALL:
+            self._kill_component(fault)
+        else:
+            self._hit(hit[0], fault)
+
+    def _kill_component(self, fault: Fault) -> None:
+        process = self.plane.processes[{APISERVER: "kube-apiserver", ETCD: "etcd"}[fault.kind]]
+        process.kill()
+        self.plane.api.close()
+        self._later(fault.seconds, lambda: process.is_running() or process.start())
+
+    def _hit(self, replica: Mooring, fault: Fault) -> None:
+        wire = replica.wire
+        if fault.kind == KILL:
+            replica.kill()
+        elif fault.kind == TERMINATE:
+            replica.terminate()
+        elif fault.kind == FREEZE:
+            replica.freeze()
+            self._later(fault.seconds, replica.thaw)
+        elif fault.kind == CUT:
+            wire.cut()
+        elif fault.kind == FORGET:
+            wire.forget()
+        elif fault.kind == HOLD:
+            wire.hold()
+            self._later(fault.seconds, wire.let_go)
+        elif fault.kind == SLOW:
+            wire.slow(fault.amount)
+            self._later(fault.seconds, lambda: wire.slow(0.0))
+        elif fault.kind == CLOCK:
+            replica.set_clock(fault.amount)
+        else:
+            self._storm(replica, fault)
+
+    def _storm(self, replica: Mooring, fault: Fault) -> None:
+        code = ANSWERS[fault.kind]
+        rule = replica.proxy.rule(
+            lambda seen: self._draw.random() < fault.amount, answer(code, f"chaos says {code}")
+        )
+        self._later(fault.seconds, lambda: replica.proxy.drop(rule))
