@@ -13,7 +13,7 @@ from mooring.app.driver import Clock
 from mooring.app.live import LiveScheduler
 from mooring.app.making import make_engine
 from mooring.config.load import SchedulerConfig, default_config
-from mooring.config.scheduler import LeaderElection
+from mooring.config.scheduler import ClientConnection, LeaderElection
 from mooring.plugins.catalogue import make_registry
 
 NO_ELECTION = LeaderElection(leader_elect=False)
@@ -94,6 +94,22 @@ async def test_who_cannot_renew_ends_with_1_and_writes_nothing(server: SmallServ
     assert not live.leads()
     server.put(PODS, pod("two"))
     assert [name for name, _ in server.bound] == ["one"]
+    assert not [event["note"] for event in server.events if "stopped leading" in event["note"]]
+
+
+async def test_what_is_not_sent_yet_is_left_to_who_leads_next(server: SmallServer) -> None:
+    """Nobody waits until all that is decided is carried out, at one write a second."""
+    for number in range(30):
+        server.put(PODS, pod(f"p{number}"))
+    slow = ClientConnection(qps=1, burst=1)
+    live = make_live(server, LeaderElection(), client_connection=slow)
+    running = asyncio.create_task(live.run())
+    await server.until(lambda: server.bound)
+    live.stop()
+    assert await running == 0
+    assert len(server.bound) < 5
+    assert server.lease is not None
+    assert server.lease["spec"]["holderIdentity"] == ""
 
 
 @pytest.mark.parametrize("delayed", [False, True])

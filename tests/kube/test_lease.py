@@ -7,14 +7,13 @@ from itertools import pairwise
 from typing import Any
 
 import msgspec
+import pytest
 
 from kube.lease_server import SETTINGS, Candidate, LeaseServer
-from kube.played_server import PlayedServer
 from kube.virtual_time import in_virtual_time
 from mooring.config.durations import Duration
-from mooring.kube.client import Client
-from mooring.kube.lease import clock, new_identity
-from mooring.kube.recorder import Recorder
+from mooring.kube.event_series import Reference
+from mooring.kube.lease import Stuck, clock, new_identity
 
 
 def test_the_first_one_makes_the_lease_and_leads() -> None:
@@ -305,42 +304,93 @@ def test_those_who_wait_do_not_ask_in_step() -> None:
     async def run() -> None:
         server = LeaseServer()
         server.change(holderIdentity="x", leaseDurationSeconds=1000)
-        chances = iter([0.0, 1.0, 0.5])
+        chances = iter([0.0, 1.0, 0.8])
         b = Candidate(server, "b", random=lambda: next(chances, 0.0))
-        moments = []
-        for _ in range(120):
-            before = len(server.asked)
-            await asyncio.sleep(0.1)
-            if len(server.asked) > before:
-                moments.append(asyncio.get_running_loop().time())
-        waits = [round(later - earlier, 1) for earlier, later in pairwise(moments)]
-        assert waits == [2.0, 4.4, 3.2, 2.0]
+        moments = await looks_at(server, seconds=1.0)
+        waits = [round(later - earlier, 2) for earlier, later in pairwise(moments)]
+        assert waits == [0.25, 0.3, 0.29, 0.25]
         await b.die()
+
+    in_virtual_time(run())
+
+
+async def looks_at(server: LeaseServer, *, seconds: float) -> list[float]:
+    """The moments within so many seconds at which something was asked."""
+    loop, moments = asyncio.get_running_loop(), []
+    end = loop.time() + seconds + 0.1
+    while loop.time() < end:
+        before = len(server.asked)
+        await asyncio.sleep(0.01)
+        if len(server.asked) > before:
+            moments.append(loop.time())
+    return moments
+
+
+def test_a_lease_that_runs_out_is_taken_at_that_very_moment() -> None:
+    async def run() -> None:
+        server = LeaseServer()
+        server.change(holderIdentity="x", leaseDurationSeconds=1)
+        b = Candidate(server, "b", random=lambda: 1.0)  # looks at 0, 0.3, 0.6, 0.9
+        began = asyncio.get_running_loop().time()
+        await asyncio.sleep(2.0)
+        assert 1.0 <= b.said[0][1] - began <= 1.01
+        await b.die()
+
+    in_virtual_time(run())
+
+
+def test_a_renewal_that_failed_is_tried_again_soon() -> None:
+    """A server that is away for nearly as long as the lease lasts is asked in the last moment as well."""
+
+    async def run() -> None:
+        server = LeaseServer()
+        a = Candidate(server, "a")
+        await asyncio.sleep(2.5)  # renewed at 2
+        a.line.is_cut = True
+        await asyncio.sleep(9.2)
+        a.line.is_cut = False  # at 11.7: it gives up at 12
+        await asyncio.sleep(20.0)
+        assert a.words == ["started"]
+        await a.die()
+
+    in_virtual_time(run())
+
+
+def test_what_is_wrong_with_the_lease_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        b = Candidate(LeaseServer(), "b")
+        b.line.is_cut = True
+        await asyncio.sleep(60.0)
+        assert len([record for record in caplog.records if record.levelname == "WARNING"]) == 1
+        await b.die()
+
+    in_virtual_time(run())
+
+
+def test_who_is_stuck_gives_the_lease_up_and_says_on_what() -> None:
+    async def run() -> None:
+        server, stuck = LeaseServer(), [""]
+        a = Candidate(server, "a", stuck=lambda: stuck[0])
+        await asyncio.sleep(10.0)
+        assert a.words == ["started"]
+        stuck[0] = "filter of Endless, for the pod default/web"
+        with pytest.raises(Stuck, match="Endless, for the pod default/web"):
+            await a.task
+        assert not a.elector.leads()
+        assert server.spec["holderIdentity"] == ""
 
     in_virtual_time(run())
 
 
 def test_a_leader_is_announced() -> None:
     async def run() -> None:
-        server, events = LeaseServer(), PlayedServer()
-        recorder = Recorder(Client(events), "host")
+        server = LeaseServer()
+        said: list[tuple[Reference, str]] = []
         heard: list[str] = []
-        a = Candidate(server, "a", recorder=recorder, on_new_leader=heard.append)
+        a = Candidate(server, "a", announce=lambda *what: said.append(what), on_new_leader=heard.append)
         await asyncio.sleep(1.0)
-        (event,) = events.events
-        assert (event["reason"], event["note"], event["type"]) == (
-            "LeaderElection",
-            "a became leader",
-            "Normal",
-        )
-        assert event["regarding"] == {
-            "kind": "Lease",
-            "namespace": "kube-system",
-            "name": "kube-scheduler",
-            "uid": "lease-uid",
-            "apiVersion": "coordination.k8s.io/v1",
-        }
-        assert event["metadata"]["namespace"] == "kube-system"
+        lease = Reference("Lease", "kube-system", "kube-scheduler", "lease-uid", "coordination.k8s.io/v1")
+        assert said == [(lease, "a became leader")]
         assert heard == ["a"]
         await a.die()
 

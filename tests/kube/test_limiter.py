@@ -118,3 +118,14 @@ def test_never_more_than_burst_and_rate_allow(gaps: list[float], burst: int) -> 
     for first, start in enumerate(taken):
         for count, end in enumerate(taken[first:], start=1):
             assert count <= burst + (end - start) * 10.0 + 1e-6
+
+
+async def test_once_opened_everybody_passes_also_who_waits() -> None:
+    limit = Limiter(qps=0.001, burst=1)
+    await limit.acquire()
+    waiting = [asyncio.ensure_future(limit.acquire()) for _ in range(3)]
+    await asyncio.sleep(0)
+    assert not any(each.done() for each in waiting)
+    limit.open()
+    await asyncio.gather(*waiting)
+    await limit.acquire()

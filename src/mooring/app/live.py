@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from mooring.app.driver import Clock, Driver
@@ -24,10 +25,12 @@ from mooring.engine.events import Event
 from mooring.extender.client import ExtenderClient
 from mooring.kube.access import Access
 from mooring.kube.client import Client
+from mooring.kube.event_series import Reference
 from mooring.kube.fence import Fenced
 from mooring.kube.informers import Informers
 from mooring.kube.kinds import kinds_read
 from mooring.kube.lease import LeaderElector, new_identity
+from mooring.kube.lease_thread import LeaseThread
 from mooring.kube.limiter import Limiter
 from mooring.kube.performer import KubePerformer
 from mooring.kube.recorder import Recorder
@@ -40,7 +43,8 @@ log = logging.getLogger("mooring.app")
 
 DRAIN_S = 10.0  # for what is under way when the scheduler is asked to end
 FLUSH_S = 3.0  # for Events that are not written yet
-LAST_WORDS_S = 1.0  # for Events when the lease is lost
+HANDOVER_S = 0.3  # who has a successor sends nothing later than that; what is sent gets its answer
+LAST_WORDS_S = 0.2  # for Events, before a successor may lead
 LEASE_CONNECTIONS = 2
 
 DONE, FAILED = 0, 1
@@ -56,6 +60,7 @@ class LiveScheduler:
         config: SchedulerConfig,
         *,
         clock: Clock,
+        stuck: Callable[[], str] = lambda: "",
     ) -> None:
         self.engine = engine
         self.is_stopping = False
@@ -67,10 +72,14 @@ class LiveScheduler:
         self._extenders = ExtenderClient(config.extenders)
         self.client = Client(self._transport, self._limiter())
         slots = Slots()
-        self.recorder = Recorder(Client(self._transport, self._limiter()), slots=slots)
-        self.elector = self._elector(config.leader_election)
+        self._writing = self._limiter()
+        writing = Fenced(self._transport, self.may_write)
+        self.recorder = Recorder(Client(writing, self._limiter()), slots=slots)
+        self.elector = self._elector(config.leader_election, stuck)
+        self._lease = LeaseThread(self.elector, self._lease_transport.close) if self.elector else None
+        self._hands_over = False  # nothing more is written: another is about to lead
         self.performer = KubePerformer(
-            Client(Fenced(self._transport, self.leads), self._limiter()),
+            Client(writing, self._writing),
             self._answered,
             recorder=self.recorder,
             slots=slots,
@@ -82,10 +91,14 @@ class LiveScheduler:
         self._leading = asyncio.Event()
         self._ended = asyncio.Event()  # stopped, or the lease is lost
         self._background: list[asyncio.Task[None]] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def leads(self) -> bool:
-        """Whether this replica may write, this very moment."""
+        """Whether this replica is the one that schedules, this very moment."""
         return self.elector is None or self.elector.leads()
+
+    def may_write(self) -> bool:
+        return self.leads() and not self._hands_over
 
     def stop(self) -> None:
         """Asks it to end in order."""
@@ -94,6 +107,7 @@ class LiveScheduler:
 
     async def run(self) -> int:
         """Schedules until it is stopped (0) or has lost the lease (1)."""
+        self._loop = asyncio.get_running_loop()
         try:
             async with asyncio.TaskGroup() as group:
                 self._begin(group, self.driver.run())
@@ -129,9 +143,9 @@ class LiveScheduler:
         log.info("the cluster is known: %s", self.informers.counts)
 
     async def _lead(self, group: asyncio.TaskGroup) -> None:
-        if self.elector is not None:
+        if self.elector is not None and self._lease is not None:
             log.info("waiting for the lease, as %s", self.elector.identity)
-            self._begin(group, self.elector.run(self._leading.set, self._lose))
+            self._lease.start(self._leading.set, self._lose)
             await self._leading.wait()
 
     def _lose(self) -> None:
@@ -144,20 +158,34 @@ class LiveScheduler:
         self.driver.halt()
         if not self.is_stopping:
             log.error("the lease is lost")
-            await self.recorder.flush(LAST_WORDS_S)
             return FAILED
         log.info("ending: nothing new is decided")
+        if self._lease is None:
+            await self._drain()
+            await self.recorder.flush(FLUSH_S)
+        else:
+            await self._hand_over(self._lease)
+        return DONE
+
+    async def _drain(self) -> None:
         left = await self.performer.drain(DRAIN_S)
         if left.given_back or left.unknown:
             log.warning("not carried out: %d; unknown what came of: %s", left.given_back, left.unknown)
-        await self.recorder.flush(FLUSH_S)
-        if self.elector is not None:
-            await self.elector.release()
-        return DONE
+
+    async def _hand_over(self, lease: LeaseThread) -> None:
+        """Others wait: what is sent is seen through, what is not is left to them, Events last."""
+        draining = asyncio.ensure_future(self._drain())
+        await asyncio.wait((draining,), timeout=HANDOVER_S)
+        await self.recorder.flush(LAST_WORDS_S)
+        self._hands_over = True
+        self._writing.open()  # whoever waits for its turn meets the fence at once
+        await draining
+        await lease.release()
 
     async def _close(self) -> None:
         await self._extenders.close()
-        await self._lease_transport.close()
+        if self._lease is not None:
+            await self._lease.close()
         await self._transport.close()
 
     # wiring
@@ -180,8 +208,18 @@ class LiveScheduler:
         """Each kind of traffic has its own, as in kube-scheduler: Events never hold binding up."""
         return Limiter(self._config.client_connection.qps, self._config.client_connection.burst)
 
-    def _elector(self, settings: LeaderElection) -> LeaderElector | None:
+    def _elector(self, settings: LeaderElection, stuck: Callable[[], str]) -> LeaderElector | None:
         if not settings.leader_elect:
             return None
         client = Client(self._lease_transport, retries=0)
-        return LeaderElector(client, settings, new_identity(), recorder=self.recorder)
+        return LeaderElector(client, settings, new_identity(), announce=self._announce, stuck=stuck)
+
+    def _announce(self, lease: Reference, note: str) -> None:
+        """Called in the lease's thread; Events are recorded in this one's."""
+        controller = self._config.leader_election.resource_name
+        why = "LeaderElection"
+        self._in_loop(partial(self.recorder.record, "Normal", why, why, lease, note, controller=controller))
+
+    def _in_loop(self, what: Callable[[], None]) -> None:
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(what)

@@ -33,8 +33,8 @@ from mooring.model.objects import Node, Object, ObjectMeta, Pod
 log = logging.getLogger("mooring.kube")
 
 RESENDS = 2  # how often a bind is sent again of which no trace is found
-LOOKING = Pace(initial=0.2, cap=10.0, jitter=0.5)
-MOST_REFUSALS = 12  # a server that has just started refuses everybody for a while; about a minute
+LOOKING = Pace(initial=0.2, cap=1.0, jitter=0.5)  # the pod's place is taken until there is an answer
+MOST_REFUSALS = 60  # a server that has just started refuses everybody for a while; about a minute
 NO_KIND = 'no matches for kind "{}"'
 ELSEWHERE = 'pod {} is already assigned to node "{}"'
 

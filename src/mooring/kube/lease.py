@@ -3,6 +3,9 @@
 Whether another's lease has run out is judged by how long it has been seen unchanged on this machine's own
 clock, never by the times written in it. A leader counts from the moment it began to renew, others from the
 moment they saw the renewal, and a leader gives up earlier than others may take over.
+
+Whoever waits looks often, and at the very moment at which the lease runs out: a look costs the server
+little, and nothing is scheduled as long as nobody leads.
 """
 
 from __future__ import annotations
@@ -16,17 +19,17 @@ import uuid
 from collections.abc import Awaitable, Callable
 
 from mooring.config.scheduler import LeaderElection
-from mooring.errors import ApiError, Conflict, NotFound
+from mooring.errors import ApiError, Conflict, MooringError, NotFound
 from mooring.kube.bodies import micro_timestamp
 from mooring.kube.client import Client
 from mooring.kube.event_series import Reference
 from mooring.kube.lease_record import Lease
-from mooring.kube.recorder import Recorder
 from mooring.kube.resources import LEASES
 
 log = logging.getLogger("mooring.kube")
 
-JITTER = 1.2  # of the retry period, for those who wait to lead
+LOOK_S = 0.25  # between two looks at another's lease, and before a write that failed is tried again
+JITTER = 0.2  # of that, so that those who wait do not ask in step
 SHORTEST_CALL_S = 1.0
 SHORTEST_REST_S = 0.001  # less may be no time at all to an event loop, and a lease that ends then never would
 NEVER = float("-inf")
@@ -44,8 +47,16 @@ def new_identity() -> str:
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
+class Stuck(MooringError):
+    """A leader gave its lease up because something keeps it from leading."""
+
+
 class LeaderElector:
-    """One candidate. Its client is its own, so that renewals wait for nobody, and tries nothing again."""
+    """One candidate. Its client is its own, so that renewals wait for nobody, and tries nothing again.
+
+    `leads`, `overdue`, `identity` and `leader` may be asked in any thread. `stuck` says what keeps a leader
+    from leading, "" as long as nothing does: who is stuck gives the lease up, so that another may lead.
+    """
 
     def __init__(
         self,
@@ -53,8 +64,9 @@ class LeaderElector:
         settings: LeaderElection,
         identity: str,
         *,
-        recorder: Recorder | None = None,
+        announce: Callable[[Reference, str], None] = lambda lease, note: None,
         on_new_leader: Callable[[str], None] = lambda identity: None,
+        stuck: Callable[[], str] = lambda: "",
         clock: Callable[[], float] = clock,
         now: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -64,8 +76,9 @@ class LeaderElector:
         self.leader = ""  # who leads, as far as is known
         self._client = client
         self._settings = settings
-        self._recorder = recorder
+        self._announce = announce
         self._on_new_leader = on_new_leader
+        self._stuck = stuck
         self._clock = clock
         self._now = now
         self._sleep = sleep
@@ -75,6 +88,7 @@ class LeaderElector:
         self._until = NEVER  # this one leads until then
         self._renewed_at = NEVER
         self._resigned = False
+        self._complaint = ""
 
     def leads(self) -> bool:
         """Whether this one leads, this very moment. Nothing may be written when it does not."""
@@ -88,13 +102,16 @@ class LeaderElector:
     async def run(self, on_started: Callable[[], None], on_stopped: Callable[[], None]) -> None:
         """Waits until it leads, and leads until it no longer may. Ends when the lease is lost or given back.
 
-        `on_stopped` is called the moment it is lost, and not when it is given back.
+        `on_stopped` is called the moment it is lost, and not when it is given back. Stuck is raised when the
+        lease is given up because of what `stuck` says.
         """
         await self._acquire()
         log.info("%s became leader", self.identity)
         self._tell("became leader")
         on_started()
-        await self._keep()
+        if why := await self._keep():
+            await self.release()
+            raise Stuck(why)
         if self._resigned:
             return
         self._until = self._renewed_at = NEVER
@@ -129,14 +146,24 @@ class LeaderElector:
 
     async def _acquire(self) -> None:
         while not await self._try():
-            await self._sleep(self._settings.retry_period * (1 + JITTER * self._random()))
+            wait = self._soon() * (1 + JITTER * self._random())
+            runs_out = self._runs_out_at() - self._clock()
+            await self._sleep(max(SHORTEST_REST_S, min(wait, runs_out) if runs_out > 0 else wait))
 
-    async def _keep(self) -> None:
+    async def _keep(self) -> str:
+        """Renews until it no longer leads; or until it is stuck, and says on what."""
+        wait: float = self._settings.retry_period
         while self.leads():
+            if why := self._stuck():
+                return why
             left = self._until - self._clock()
-            await self._sleep(max(SHORTEST_REST_S, min(self._settings.retry_period, left)))
+            await self._sleep(max(SHORTEST_REST_S, min(wait, left)))
             if self.leads():
-                await self._try()
+                wait = self._settings.retry_period if await self._try() else self._soon()
+        return ""
+
+    def _soon(self) -> float:
+        return min(self._settings.retry_period, LOOK_S)
 
     async def _try(self) -> bool:
         """Takes or renews the lease, if that is possible now. Ends before a leader's time is up."""
@@ -145,12 +172,21 @@ class LeaderElector:
             seconds = min(seconds, self._until - self._clock())
         try:
             async with asyncio.timeout(seconds):
-                return await self._renew() or await self._take()
+                done = await self._renew() or await self._take()
         except TimeoutError:
-            log.warning("no answer about the lease within %.1f s", seconds)
+            self._complain(f"no answer about the lease within {seconds:.1f} s")
         except ApiError as error:
-            log.warning("the lease: %s", error)
+            self._complain(f"the lease: {error}")
+        else:
+            self._complaint = ""
+            return done
         return False
+
+    def _complain(self, complaint: str) -> None:
+        """Says what is wrong once, as long as it stays the same."""
+        if complaint != self._complaint:
+            log.warning("%s", complaint)
+        self._complaint = complaint
 
     async def _renew(self) -> bool:
         """The quick way for who leads: writes what it knows, without looking first."""
@@ -209,27 +245,22 @@ class LeaderElector:
 
     def _others_lead(self) -> bool:
         """Whether somebody else holds a lease that has not run out. One that was deleted runs out as well."""
+        return self._clock() < self._runs_out_at()
+
+    def _runs_out_at(self) -> float:
         seen = self._seen
         if seen is None or seen.holder in ("", self.identity):
-            return False
-        return self._clock() < self._seen_at + (seen.duration_s or self._settings.lease_duration)
+            return NEVER
+        return self._seen_at + (seen.duration_s or self._settings.lease_duration)
 
     @property
     def _key(self) -> str:
         return f"{self._settings.resource_namespace}/{self._settings.resource_name}"
 
     def _tell(self, what: str) -> None:
-        if self._recorder is None:
-            return
-        meta = self._seen.metadata if self._seen is not None else {}
+        settings = self._settings
+        uid = str(self._seen.metadata.get("uid", "")) if self._seen is not None else ""
         lease = Reference(
-            "Lease",
-            self._settings.resource_namespace,
-            self._settings.resource_name,
-            str(meta.get("uid", "")),
-            LEASES.api_version,
+            "Lease", settings.resource_namespace, settings.resource_name, uid, LEASES.api_version
         )
-        note = f"{self.identity} {what}"
-        self._recorder.record(
-            "Normal", "LeaderElection", "LeaderElection", lease, note, controller=self._settings.resource_name
-        )
+        self._announce(lease, f"{self.identity} {what}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable
 
@@ -22,14 +23,20 @@ class Limiter:
         burst: int = DEFAULT_BURST,
         *,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Callable[[float], Awaitable[None]] | None = None,
     ) -> None:
         self._qps = qps or DEFAULT_QPS
         self._burst = float(burst or DEFAULT_BURST)
         self._clock = clock
-        self._sleep = sleep
+        self._sleep = sleep or self._sleep_unless_opened
+        self._opened = asyncio.Event()
         self._tokens = self._burst  # below zero: so many are waiting
         self._filled = clock()
+
+    def open(self) -> None:
+        """Lets everybody pass from now on, also those who wait."""
+        self._qps = -1.0
+        self._opened.set()
 
     def try_acquire(self) -> bool:
         """Takes a token if there is one: the quick way, without waiting."""
@@ -51,6 +58,11 @@ class Limiter:
         except BaseException:
             self._tokens += 1  # the place is free again
             raise
+
+    async def _sleep_unless_opened(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._opened.wait()
 
     def _fill(self) -> None:
         now = self._clock()

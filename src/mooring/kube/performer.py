@@ -23,6 +23,7 @@ from mooring.kube.api import KubeApi
 from mooring.kube.bodies import for_very
 from mooring.kube.client import Client
 from mooring.kube.evictions import Evictions
+from mooring.kube.fence import NotLeading
 from mooring.kube.pool import TASKS, Job, Pool
 from mooring.kube.recorder import Recorder
 from mooring.kube.resources import PODS
@@ -259,7 +260,7 @@ class KubePerformer:
         except ApiError as error:
             if is_gone(error):
                 self._statuses.forget(wanted.pod.uid)
-            else:
+            elif not isinstance(error, NotLeading):  # whoever leads says why it waits
                 log.warning("writing the status of %s: %s", key, error)
 
     # making room
