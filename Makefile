@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 NODES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test e2e cluster check arena peer chaos bench soak lock clean
+.PHONY: help setup demo test e2e conformance cluster check arena peer chaos bench soak lock clean
 
 help: ## what can be done here
 	@grep -E '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -33,6 +33,9 @@ test: $(READY) ## every test that needs no extra toolchain
 e2e: $(READY) ## tests against a real control plane, built from Go modules (needs Go 1.26) and kept in a cache
 	$(BIN)/python tests/e2e/binaries.py
 	$(BIN)/python -m pytest tests/e2e tests/deploy tests/chaos/test_real.py
+
+conformance: $(READY) ## Kubernetes' own end-to-end suite for scheduling, Mooring beside kube-scheduler (needs Go 1.26)
+	$(BIN)/python tests/conformance/run.py
 
 cluster: $(READY) ## a real control plane with NODES nodes and Mooring, until Ctrl-C (needs Go 1.26)
 	$(BIN)/python tests/e2e/serve.py --nodes $(NODES)

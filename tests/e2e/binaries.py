@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -56,6 +57,19 @@ class Program:
         return " ".join(("-s", "-w", *variables))
 
 
+@dataclass(frozen=True)
+class OwnProgram(Program):
+    """One whose Go files are ours, in the folder `module`. It is kept under what it was made from, so that
+    another version of a file is another program."""
+
+    @property
+    def path(self) -> Path:
+        folder = Path(self.module)
+        made_from = sorted([*folder.glob("*.go"), folder / "go.mod", folder / "go.sum"])
+        digest = hashlib.sha256(b"\0".join(file.read_bytes() for file in made_from)).hexdigest()
+        return cache() / f"{self.name}-{self.version}-{digest[:12]}" / self.name
+
+
 def kubernetes(name: str) -> Program:
     words = ("gitVersion", "gitMajor", "gitMinor")
     stamp = tuple(f"k8s.io/component-base/version.{word}" for word in words)
@@ -95,12 +109,14 @@ def program(name: str) -> Path:
 
 def build(names: Iterable[str] = PROGRAMS) -> None:
     """Builds what is missing of these."""
-    missing = [PROGRAMS[name] for name in names if not PROGRAMS[name].path.exists()]
+    build_missing(PROGRAMS[name] for name in names)
+
+
+def build_missing(programs: Iterable[Program]) -> None:
+    missing = [each for each in programs if not each.path.exists()]
     if missing and shutil.which("go") is None:
         wanted = ", ".join(each.name for each in missing)
-        raise CannotBuild(
-            f"end-to-end tests need Go 1.26 or newer to build {wanted}: there is no `go` on the PATH"
-        )
+        raise CannotBuild(f"building {wanted} needs Go 1.26 or newer: there is no `go` on the PATH")
     for each in missing:
         build_one(each)
 

@@ -89,6 +89,22 @@ def test_pods_live_as_their_annotations_say(cluster: Cluster) -> None:
     assert cluster.pod("lasting").deleting
 
 
+def test_a_deleted_pod_with_a_hook_or_a_finalizer_stays(cluster: Cluster) -> None:
+    """The hook for its grace period, the finalizer until somebody takes it away: as with a kubelet."""
+    (name,) = cluster.add_nodes(1)
+    plain, held, hooked = (pod(each, nodeName=name) for each in ("plain", "held", "hooked"))
+    held["metadata"]["finalizers"] = ["example.com/held"]
+    hooked["spec"]["containers"][0]["lifecycle"] = {"preStop": {"sleep": {"seconds": 79}}}
+    hooked["spec"]["terminationGracePeriodSeconds"] = 80
+    cluster.create_pods(plain, held, hooked)
+    cluster.wait_running(3)
+    cluster.api.send("DELETE", cluster.pods_path, {})
+    wait_for(lambda: {each.name for each in cluster.pods()} == {"held", "hooked"}, saying="plain to go")
+    assert all(each.deleting and each.phase == "Running" for each in cluster.pods())
+    cluster.api.patch(f"{cluster.pods_path}/held", {"metadata": {"finalizers": None}})
+    wait_for(lambda: [each.name for each in cluster.pods()] == ["hooked"], saying="held to go")
+
+
 def test_the_api_server_comes_back(control_plane: ControlPlane, cluster: Cluster) -> None:
     cluster.add_nodes(1)
     control_plane.restart_apiserver()
