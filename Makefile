@@ -53,8 +53,10 @@ peer: $(READY) ## kube-scheduler's own code and the engine in process, on the sa
 	$(BIN)/python -m benchmarks.peer
 	$(BIN)/python -m benchmarks.peer --compare
 
-chaos: $(READY) ## schedulers, API server, etcd and connections fail at random for 20 minutes (needs Go 1.26)
+chaos: $(READY) ## everything fails at random for 20 minutes; gaps without binds beside kube-scheduler (needs Go 1.26)
 	$(BIN)/python -m tests.chaos $(if $(CHAOS_SEED),--seed $(CHAOS_SEED))
+	$(BIN)/python -m tests.chaos --share $(if $(CHAOS_SEED),--seed $(CHAOS_SEED))
+	$(BIN)/python -m tests.chaos --gaps
 
 bench: $(READY) ## everything that has a target, scaled to this machine; fails when one is missed
 	$(BIN)/python -m benchmarks.bars

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from collections.abc import Callable
 
-from chaos.plan import LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS
-from chaos.shifted_clock import write_offset
+from chaos.plan import CUT, FORGET, FREEZE, HOLD, KILL, SLOW, TERMINATE, Fault
 from chaos.wire import Wire
-from e2e.control_plane import ControlPlane
-from e2e.faulty_proxy import FaultyProxy
-from e2e.kubeconfig import Server
-from e2e.mooring_process import mooring
-from e2e.process import LOOPBACK
 from e2e.scheduler import Scheduler
 
-LAUNCHER = Path(__file__).with_name("shifted_clock.py")
-LEASE = (
-    f"--leader-elect-lease-duration={LEASE_SECONDS}s",
-    f"--leader-elect-renew-deadline={RENEW_SECONDS}s",
-    f"--leader-elect-retry-period={RETRY_SECONDS}s",
-)
-SPEED = ("--kube-api-qps=1000", "--kube-api-burst=1000")
 AGAIN_SECONDS = 0.5  # between an end and the next start
 EXCUSED_SECONDS = 30.0  # so long after a fault a process may end for it
 ENDING_SECONDS = 30.0  # so long may it take when it is asked to end
@@ -33,12 +17,16 @@ KILLED, TERMINATED = -9, -15
 STARTING_SECONDS = 10.0  # on a machine that is busy
 
 
+Later = Callable[[float, Callable[[], None]], None]  # what is done after so many seconds
+
+
 class Replica:
     """One scheduler with its way to the API server. `look` every now and then: it starts it again."""
 
-    def __init__(self, number: int, process: Scheduler) -> None:
+    def __init__(self, number: int, process: Scheduler, wire: Wire) -> None:
         self.number = number
         self.process = process
+        self.wire = wire
         self.wrong: list[str] = []
         self.starts = 0
         self.ended_by_itself = 0
@@ -51,6 +39,23 @@ class Replica:
     def excuse(self, until: float) -> None:
         """It may end by itself for a fault that lasts until then."""
         self._excused_until = max(self._excused_until, until + EXCUSED_SECONDS)
+
+    def suffer(self, fault: Fault, later: Later) -> None:
+        """Begins a fault, and sees to its end."""
+        wire = self.wire
+        acts: dict[str, tuple[Callable[[], object], Callable[[], None] | None]] = {
+            KILL: (self.kill, None),
+            TERMINATE: (self.terminate, None),
+            FREEZE: (self.freeze, self.thaw),
+            CUT: (wire.cut, None),
+            FORGET: (wire.forget, None),
+            HOLD: (wire.hold, wire.let_go),
+            SLOW: (lambda: wire.slow(fault.amount), lambda: wire.slow(0.0)),
+        }
+        begin, end = acts[fault.kind]
+        begin()
+        if end is not None:
+            later(fault.seconds, end)
 
     def kill(self) -> None:
         self.thaw()
@@ -109,6 +114,9 @@ class Replica:
         assert self._told_to_end is not None
         return self._told_to_end - self._started_at < STARTING_SECONDS
 
+    def rest(self) -> None:
+        """It is quiet: what was noted meanwhile may go."""
+
     def stop(self) -> None:
         self.thaw()
         self.process.stop()
@@ -123,38 +131,3 @@ class Replica:
 
     def __str__(self) -> str:
         return f"scheduler {self.number}"
-
-
-class Mooring(Replica):
-    """Mooring behind a wire and a proxy of its own, and with a clock of its own."""
-
-    def __init__(self, number: int, plane: ControlPlane, wire: Wire, proxy: FaultyProxy) -> None:
-        server = Server(f"https://{LOOPBACK}:{wire.port}", plane.authority.certificate)
-        path = plane.folder / f"scheduler-{number}.kubeconfig"
-        kubeconfig = server.kubeconfig(path, proxy.token)
-        self.wire, self.proxy = wire, proxy
-        self._offset = plane.folder / f"scheduler-{number}.offset"
-        write_offset(self._offset, 0.0)
-        process = mooring(plane, leader_elect=True, flags=(*LEASE, *SPEED), kubeconfig=kubeconfig)
-        process.command = [sys.executable, str(LAUNCHER), str(self._offset), *process.command[1:]]
-        super().__init__(number, process)
-
-    def set_clock(self, offset: float) -> None:
-        write_offset(self._offset, offset)
-
-
-@contextmanager
-def moorings(plane: ControlPlane, count: int) -> Iterator[list[Mooring]]:
-    """Not started yet; `look` does that. All are ended afterwards."""
-    with ExitStack() as stack:
-        made = []
-        for number in range(count):
-            proxy = stack.enter_context(FaultyProxy(plane, f"proxy-{number}"))
-            wire = stack.enter_context(Wire(port_of(proxy.server.url)))
-            made.append(Mooring(number, plane, wire, proxy))
-            stack.callback(made[-1].stop)
-        yield made
-
-
-def port_of(url: str) -> int:
-    return int(url.rpartition(":")[2])

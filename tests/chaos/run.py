@@ -5,38 +5,21 @@ from __future__ import annotations
 import heapq
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from random import Random
 
 from chaos.changes import FLAGS, Changes
 from chaos.ledger import Ledger
-from chaos.plan import (
-    ANSWERS,
-    APISERVER,
-    CLOCK,
-    COSTS_NO_LEASE,
-    CUT,
-    ETCD,
-    FORGET,
-    FREEZE,
-    HOLD,
-    KILL,
-    OF_ALL,
-    SLOW,
-    TERMINATE,
-    Fault,
-    Plan,
-    Round,
-)
-from chaos.replicas import Mooring, moorings
+from chaos.plan import APISERVER, COSTS_NO_LEASE, ETCD, OF_ALL, Fault, Plan, Round
+from chaos.replicas import Replica
+from chaos.schedulers import moorings
 from chaos.settled import waiting_though_they_fit
 from chaos.tenants import NAMESPACE, Tenants
 from chaos.workload import classes, nodes
 from e2e.control_plane import ControlPlane
-from e2e.faulty_proxy import answer
 
 PLAIN = "--disable-admission-plugins=TaintNodesByCondition,ServiceAccount"  # nobody is there who undoes it
 TICK_SECONDS = 0.05
@@ -57,6 +40,7 @@ class Result:
     bound: int = 0
     starts: int = 0
     leases_lost: int = 0
+    share: float = 0.0  # of the pods that went or were bound, those that were bound
     settled_seconds: list[float] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
@@ -73,12 +57,15 @@ def fill(plane: ControlPlane) -> None:
     plane.api.create_all("/api/v1/nodes", nodes())
 
 
-def run(plan: Plan, folder: Path, say: Say) -> Result:
+Start = Callable[[ControlPlane, int], AbstractContextManager[Sequence[Replica]]]
+
+
+def run(plan: Plan, folder: Path, say: Say, start: Start = moorings) -> Result:
     ledger = Ledger()
     with (
         chaos_plane(folder) as plane,
         Changes(plane, ledger.take) as changes,
-        moorings(plane, plan.replicas) as replicas,
+        start(plane, plan.replicas) as replicas,
     ):
         fill(plane)
         with Tenants(plane.api, ledger) as tenants:
@@ -90,7 +77,7 @@ class Run:
         self,
         plan: Plan,
         plane: ControlPlane,
-        replicas: list[Mooring],
+        replicas: Sequence[Replica],
         ledger: Ledger,
         tenants: Tenants,
         changes: Changes,
@@ -106,7 +93,6 @@ class Run:
         self.result = Result(plan.seed)
         self._due: list[tuple[float, int, Act]] = []
         self._number = count()
-        self._draw = Random(plan.seed)
         self._started = time.monotonic()
         self._told = 0.0
         self._told_wrong: set[str] = set()
@@ -127,6 +113,8 @@ class Run:
         while time.monotonic() < start + each.seconds or self._due:
             self._tick()
         self.tenants.pause()
+        waiting = sum(not pod.node for pod in self.ledger.copy_of_pods().values())
+        self.result.share = len(self.ledger.bound) / max(1, len(self.ledger.made) - waiting)
 
     def _settle(self) -> None:
         """Nothing happens any more: soon nobody waits who could have a place, and no gang is in parts."""
@@ -144,7 +132,7 @@ class Run:
             f"at rest after {took:.0f} s" if not wrong else f"never came to rest: {len(wrong)} things wrong"
         )
         for each in self.replicas:
-            each.proxy.seen.clear()
+            each.rest()
 
     def _restless(self) -> list[str]:
         ledger = self.ledger
@@ -218,41 +206,10 @@ class Run:
         if fault.kind in OF_ALL:
             self._kill_component(fault)
         else:
-            self._hit(hit[0], fault)
+            hit[0].suffer(fault, self._later)
 
     def _kill_component(self, fault: Fault) -> None:
         process = self.plane.processes[{APISERVER: "kube-apiserver", ETCD: "etcd"}[fault.kind]]
         process.kill()
         self.plane.api.close()
         self._later(fault.seconds, lambda: process.is_running() or process.start())
-
-    def _hit(self, replica: Mooring, fault: Fault) -> None:
-        wire = replica.wire
-        if fault.kind == KILL:
-            replica.kill()
-        elif fault.kind == TERMINATE:
-            replica.terminate()
-        elif fault.kind == FREEZE:
-            replica.freeze()
-            self._later(fault.seconds, replica.thaw)
-        elif fault.kind == CUT:
-            wire.cut()
-        elif fault.kind == FORGET:
-            wire.forget()
-        elif fault.kind == HOLD:
-            wire.hold()
-            self._later(fault.seconds, wire.let_go)
-        elif fault.kind == SLOW:
-            wire.slow(fault.amount)
-            self._later(fault.seconds, lambda: wire.slow(0.0))
-        elif fault.kind == CLOCK:
-            replica.set_clock(fault.amount)
-        else:
-            self._storm(replica, fault)
-
-    def _storm(self, replica: Mooring, fault: Fault) -> None:
-        code = ANSWERS[fault.kind]
-        rule = replica.proxy.rule(
-            lambda seen: self._draw.random() < fault.amount, answer(code, f"chaos says {code}")
-        )
-        self._later(fault.seconds, lambda: replica.proxy.drop(rule))

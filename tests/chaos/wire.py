@@ -111,6 +111,11 @@ class Wire:
         await asyncio.gather(*left, return_exceptions=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """What asyncio calls; it complains of tasks that were cancelled."""
+        with suppress(asyncio.CancelledError):
+            await self._carry(reader, writer)
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await self._open.wait()
         try:
             there_reader, there_writer = await asyncio.open_connection(LOOPBACK, self._upstream)
