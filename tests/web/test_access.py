@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from mooring.errors import ApiError, Unreachable
-from mooring.web.access import Answer, Credentials, Verdict, from_certificate, is_open
-from mooring.web.delegated import ACCESS_REVIEWS, TOKEN_REVIEWS, Delegated
+from mooring.web.access import Answer, Credentials, Verdict, is_open
+from mooring.web.delegated import Delegated
+from mooring.web.identities import from_certificate
+from mooring.web.reviews import ACCESS_REVIEWS, TOKEN_REVIEWS
 from web.shown import get, metered, serving, talk
 
 

@@ -18,8 +18,10 @@ from engine.stage import BUILT_IN, config
 from mooring.errors import ConfigError
 from mooring.logs.decisions import DecisionLog
 from mooring.web.access import Answer, Credentials, Verdict
-from mooring.web.certificates import LOOK_EVERY_S, certificate_lifetime, kept_pair, self_signed
+from mooring.web.certificates import certificate_lifetime, kept_pair, self_signed
+from mooring.web.lookup import Lookup
 from mooring.web.server import Serving, ServingSettings, Shown, certificate_names
+from mooring.web.tls import LOOK_EVERY_S, TlsSettings
 from web.shown import allow, get, metered
 
 
@@ -29,13 +31,18 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def server(authorize: Any = allow, clock: Any = None, **settings: Any) -> Serving:
+def server(
+    authorize: Any = allow, clock: Any = None, port: int | None = None, lookup: Any = None, **tls: Any
+) -> Serving:
     stage, meter = metered()
     shown = Shown(
         engine=stage.engine, meter=meter, config=config(BUILT_IN)[0], decisions=DecisionLog(stage.engine)
     )
-    chosen = ServingSettings(**{"bind_address": "127.0.0.1", "port": free_port()} | settings)
-    return Serving(chosen, shown, authorize=authorize, **({"clock": clock} if clock else {}))
+    chosen = ServingSettings(
+        bind_address="127.0.0.1", port=free_port() if port is None else port, tls=TlsSettings(**tls)
+    )
+    more = {"clock": clock} if clock else {}
+    return Serving(chosen, shown, authorize=authorize, lookup=lookup, **more)
 
 
 @asynccontextmanager
@@ -129,7 +136,7 @@ async def test_clients_may_show_a_certificate(tmp_path: Path) -> None:
 
     shows = unverified()
     ca.issue_cert("127.0.0.1", common_name="jane", organization_name="ops").configure_cert(shows)
-    async with running(server(authorize, client_ca_file=ca_file), shows) as session:
+    async with running(server(authorize, lookup=Lookup(None, client_ca=ca_file)), shows) as session:
         assert (await get(session, "/metrics"))[0] == 200
         assert (await get(session, "/metrics", ssl=unverified()))[0] == 200  # a token will do as well
         stranger = unverified()

@@ -7,20 +7,24 @@ import logging
 import random
 import signal
 import time
+from pathlib import Path
 
 import msgspec
 
 from mooring.app.driver import Clock
-from mooring.app.live import FAILED, LiveScheduler
+from mooring.app.live import DONE, FAILED, LiveScheduler
 from mooring.app.making import make_engine, read_config
 from mooring.app.options import RunOptions
-from mooring.app.serving import make_serving
+from mooring.app.serving import Trust, make_serving
 from mooring.config.load import SchedulerConfig
+from mooring.config.written import as_yaml
 from mooring.engine.engine import Engine
+from mooring.errors import ConfigError
 from mooring.framework.meter import Meter
 from mooring.kube.access import Access
 from mooring.kube.locate import find_access
 from mooring.plugins.catalogue import make_registry
+from mooring.web.server import Serving
 
 log = logging.getLogger("mooring.app")
 
@@ -29,8 +33,10 @@ def run(options: RunOptions) -> int:
     """Schedules until it is told to end. Mistakes in what it is given are raised before anything starts."""
     registry = make_registry(options.policies)
     config = effective(options, read_config(options.config, registry))
-    for remark in config.remarks:
+    for remark in (*options.remarks(), *config.remarks):
         log.warning("%s", remark)
+    if options.write_config_to is not None:
+        return write_config(config, options.write_config_to)
     seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(64)
     meter = Meter(time.perf_counter)
     engine = make_engine(config, registry, seed=seed, gates=options.gates, meter=meter)
@@ -49,14 +55,33 @@ def effective(options: RunOptions, config: SchedulerConfig) -> SchedulerConfig:
     )
 
 
+def write_config(config: SchedulerConfig, file: Path) -> int:
+    """`--write-config-to`: the configuration as it would be used, and nothing is scheduled."""
+    try:
+        file.touch(mode=0o600)
+        file.write_text(as_yaml(config), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError.at(str(file), f"cannot be written: {error.strerror}") from error
+    log.info("the configuration is written to %s", file)
+    return DONE
+
+
 async def _schedule(options: RunOptions, engine: Engine, access: Access, config: SchedulerConfig) -> int:
     live = LiveScheduler(engine, access, config, clock=Clock())
     assert engine.meter is not None
-    serving = make_serving(options, live, config, engine.meter)
+    trust = Trust(options, access)
+    serving = make_serving(options, live, config, engine.meter, trust)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, live.stop)
-    await serving.start()
+    try:
+        await serving.start()
+        return await _run(live, serving)
+    finally:
+        await trust.close()
+
+
+async def _run(live: LiveScheduler, serving: Serving) -> int:
     try:
         return await live.run()
     except* Exception as group:

@@ -1,31 +1,70 @@
-"""What a live scheduler serves: health, metrics, configuration, debug pages."""
+"""What a live scheduler serves: health, metrics, configuration, debug pages; and who may read it.
+
+The API server is asked about strangers over connections of their own, with bounds of their own: however many
+come, what the scheduler itself reads and writes does not wait for them.
+"""
 
 from __future__ import annotations
 
 from mooring.app.live import LiveScheduler
 from mooring.app.options import RunOptions
+from mooring.config.feature_gates import FeatureGates
 from mooring.config.load import SchedulerConfig
 from mooring.framework.meter import Meter
+from mooring.kube.access import Access
+from mooring.kube.client import Client
+from mooring.kube.locate import find_access
+from mooring.kube.transport import Transport
 from mooring.web.delegated import Delegated
 from mooring.web.health import PING, Health, handler_sync, informer_sync, leader_election, shutdown
+from mooring.web.lookup import Lookup
 from mooring.web.server import Serving, ServingSettings, Shown
+
+REVIEW_CONNECTIONS = 8
+REVIEW_S = 10.0  # for an answer of the API server about a stranger
+
+
+class Trust:
+    """Who is believed, and who is asked: the API server of the flags, else the one that is scheduled."""
+
+    def __init__(self, options: RunOptions, access: Access) -> None:
+        flags = options.trust
+        self._transports: list[Transport] = []
+        known = self._client(str(flags.authentication_kubeconfig or ""), access)
+        same = flags.authorization_kubeconfig == flags.authentication_kubeconfig
+        allowed = known if same else self._client(str(flags.authorization_kubeconfig or ""), access)
+        self.authorize = Delegated(known, allowed, terms=flags.terms())
+        self.lookup = Lookup(
+            None if flags.authentication_skip_lookup else known,
+            client_ca=flags.client_ca_file,
+            proxy=flags.front_proxy(),
+            proxy_ca=flags.requestheader_client_ca_file,
+            tolerate=flags.authentication_tolerate_lookup_failure,
+        )
+
+    async def close(self) -> None:
+        for transport in self._transports:
+            await transport.close()
+
+    def _client(self, kubeconfig: str, access: Access) -> Client:
+        found = find_access(kubeconfig) if kubeconfig else access
+        transport = Transport(found, connections=REVIEW_CONNECTIONS)
+        self._transports.append(transport)
+        return Client(transport, retries=0, timeout=REVIEW_S)
 
 
 def make_serving(
-    options: RunOptions,
-    live: LiveScheduler,
-    config: SchedulerConfig,
-    meter: Meter,
+    options: RunOptions, live: LiveScheduler, config: SchedulerConfig, meter: Meter, trust: Trust
 ) -> Serving:
-    """The server of a scheduler. Whoever may read what is asked of the API server."""
+    """The server of a scheduler."""
     settings = ServingSettings(
-        bind_address=options.bind_address,
-        port=options.secure_port,
-        cert_dir=options.cert_dir,
-        cert_file=options.tls_cert_file,
-        key_file=options.tls_private_key_file,
-        open_paths=options.always_allow_paths,
+        bind_address=options.serving.bind_address,
+        port=options.serving.secure_port,
+        share_port=options.serving.permit_port_sharing,
+        tls=options.serving.tls(),
+        open_paths=options.trust.authorization_always_allow_paths,
         profiling=options.profiling and config.enable_profiling,
+        disabled_metrics=frozenset(options.disabled_metrics),
         flags=options.flags(),
     )
     shown = Shown(
@@ -35,8 +74,9 @@ def make_serving(
         decisions=live.decisions,
         health=_health(live, config),
         leads=live.leads,
+        gates=options.gates or FeatureGates(),
     )
-    return Serving(settings, shown, authorize=Delegated(live.client))
+    return Serving(settings, shown, authorize=trust.authorize, lookup=trust.lookup)
 
 
 def _health(live: LiveScheduler, config: SchedulerConfig) -> Health:

@@ -61,13 +61,21 @@ def _part(number: str, unit: str, text: str) -> int:
 
 def format_duration(seconds: float) -> str:
     """A duration as Go prints it: 1m30s, 500ms."""
-    if seconds and seconds < 1:
-        return f"{seconds * 1000:g}ms"
-    hours, rest = divmod(seconds, 3600)
-    minutes, rest = divmod(rest, 60)
-    text = f"{hours:.0f}h" if hours else ""
-    text += f"{minutes:.0f}m" if minutes or hours else ""
-    return f"{text}{rest:g}s"
+    nanoseconds = round(abs(seconds) * 1_000_000_000)
+    sign = "-" if seconds < 0 and nanoseconds else ""
+    if nanoseconds and nanoseconds < 1_000_000_000:
+        return f"{sign}{_decimal(nanoseconds, 6)}ms"
+    minutes, rest = divmod(nanoseconds, NANOSECONDS["m"])
+    hours, minutes = divmod(minutes, 60)
+    text = f"{hours}h" if hours else ""
+    text += f"{minutes}m" if minutes or hours else ""
+    return f"{sign}{text}{_decimal(rest, 9)}s"
+
+
+def _decimal(number: int, places: int) -> str:
+    """A whole number with the point so many places from its end."""
+    whole, rest = divmod(number, 10**places)
+    return f"{whole}.{rest:0{places}d}".rstrip("0").rstrip(".") if rest else str(whole)
 
 
 class Duration(float):

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from mooring.config.other_gates import ALPHA_OFF, BETA_OFF, BETA_ON
 from mooring.errors import InputError, Mistake, did_you_mean
 
 FLAG = "--feature-gates"
@@ -69,6 +70,11 @@ GATES: Final[Mapping[str, Gate]] = {
     "VolumeLimitScaling": _ALPHA,
     "CoordinatedLeaderElection": _BETA_OFF,
 }
+OTHERS: Final[Mapping[str, Gate]] = {
+    **dict.fromkeys(ALPHA_OFF, _ALPHA),
+    **dict.fromkeys(BETA_ON, _BETA),
+    **dict.fromkeys(BETA_OFF, _BETA_OFF),
+}
 WHOLE_STAGES: Final[Mapping[str, str]] = {"AllAlpha": "alpha", "AllBeta": "beta"}
 
 
@@ -76,12 +82,14 @@ class FeatureGates(msgspec.Struct, frozen=True):
     """The defaults with what was set on the command line."""
 
     given: dict[str, bool] = {}
+    other: dict[str, bool] = {}  # given as well, and without effect on scheduling
 
     def enabled(self, name: str) -> bool:
-        """Whether a gate of GATES is on; what is said of one gate outweighs what is said of its stage."""
-        gate = GATES[name]
-        if name in self.given:
-            return self.given[name]
+        """Whether a gate is on; what is said of one gate outweighs what is said of its stage."""
+        gate = GATES.get(name) or OTHERS[name]
+        said = self.given if name in GATES else self.other
+        if name in said:
+            return said[name]
         stages = [
             whole for whole, stage in WHOLE_STAGES.items() if stage == gate.stage and whole in self.given
         ]
@@ -89,17 +97,18 @@ class FeatureGates(msgspec.Struct, frozen=True):
 
 
 def parse_feature_gates(text: str) -> FeatureGates:
-    """The gates of "A=true,B=false"; InputError with every mistake."""
+    """The gates of "A=true,kube:B=false"; InputError with every mistake."""
     given: dict[str, bool] = {}
+    other: dict[str, bool] = {}
     mistakes: list[str] = []
     for part in filter(None, map(str.strip, text.split(","))):
-        name, _, value = (word.strip() for word in part.partition("="))
+        name, _, value = (word.strip() for word in part.removeprefix("kube:").partition("="))
         what = _wrong(name, value, part)
         if what:
             mistakes.append(what)
         else:
-            given[name] = value in TRUE
-    gates = FeatureGates(given)
+            (other if name in OTHERS else given)[name] = value in TRUE
+    gates = FeatureGates(given, other)
     mistakes += [] if mistakes else _unmet(gates)
     if mistakes:
         raise InputError([Mistake(FLAG, what) for what in mistakes])
@@ -109,7 +118,7 @@ def parse_feature_gates(text: str) -> FeatureGates:
 def _wrong(name: str, value: str, part: str) -> str:
     if "=" not in part:
         return f'missing value in "{part}"; write it like "{name}=true".'
-    if name not in GATES and name not in WHOLE_STAGES:
+    if name not in GATES and name not in WHOLE_STAGES and name not in OTHERS:
         return f"unrecognized feature gate: {name}.{did_you_mean(name, [*GATES, *WHOLE_STAGES])}"
     if value not in TRUE and value not in FALSE:
         return f'invalid value of {name}: expected true or false, got "{value}".'

@@ -1,22 +1,15 @@
-"""The server's side of TLS: a certificate from files, or one signed by itself, and clients' certificates.
-
-Files are looked at again from time to time, so that a renewed certificate is used without a restart.
-A certificate of our own stays in memory unless there is a folder to keep it in.
-"""
+"""Certificates of our own: made when nobody gives any, signed by themselves, in a folder or in memory."""
 
 from __future__ import annotations
 
 import datetime
 import ipaddress
 import os
-import ssl
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from mooring.errors import ConfigError
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -24,68 +17,7 @@ if TYPE_CHECKING:
 PAIR_NAME = "kube-scheduler"  # of the files kept in --cert-dir
 VALID_FOR = datetime.timedelta(days=365)
 CLOCKS_DIFFER = datetime.timedelta(hours=1)  # at most, between here and whoever connects
-LOOK_EVERY_S = 60.0
 LONGEST_COMMON_NAME = 64
-
-
-class ServerTls:
-    """The context connections are made with. `refresh` takes in what changed in the files."""
-
-    def __init__(self, cert: Path, key: Path, client_ca: Path | None, clock: Callable[[], float]) -> None:
-        self._cert, self._key = cert, key
-        self._clock = clock
-        self._loaded: tuple[float, float] | None = None
-        self._next_look = 0.0
-        self.context = _context(client_ca)
-        self._load()
-
-    def refresh(self) -> None:
-        """Cheap enough to be called for every request: files are looked at once a minute."""
-        if self._clock() >= self._next_look:
-            with suppress(OSError, ssl.SSLError):  # half written: the old one serves until the next look
-                self._load()
-
-    def _load(self) -> None:
-        self._next_look = self._clock() + LOOK_EVERY_S
-        written = (self._cert.stat().st_mtime, self._key.stat().st_mtime)
-        if written != self._loaded:
-            self.context.load_cert_chain(self._cert, self._key)
-            self._loaded = written
-
-
-class OwnTls:
-    """A certificate made now, for as long as the process lives."""
-
-    def __init__(self, names: Sequence[str], client_ca: Path | None) -> None:
-        self.context = _context(client_ca)
-        cert, key = self_signed(names)
-        with in_memory(cert + key) as path:
-            self.context.load_cert_chain(path)
-
-    def refresh(self) -> None:
-        """Nothing changes."""
-
-
-def server_tls(
-    *,
-    cert_file: Path | None,
-    key_file: Path | None,
-    cert_dir: Path | None,
-    client_ca_file: Path | None,
-    names: Sequence[str],
-    clock: Callable[[], float],
-) -> ServerTls | OwnTls:
-    """TLS from the files given, from a pair kept in a folder (made now if it is not there), or in memory."""
-    if bool(cert_file) != bool(key_file):
-        raise ConfigError.at("", "--tls-cert-file and --tls-private-key-file go together: give both or none.")
-    try:
-        if cert_file and key_file:
-            return ServerTls(cert_file, key_file, client_ca_file, clock)
-        if cert_dir is None:
-            return OwnTls(names, client_ca_file)
-        return ServerTls(*kept_pair(cert_dir, names), client_ca_file, clock)
-    except (OSError, ssl.SSLError) as error:
-        raise ConfigError.at("", f"the serving certificate cannot be used: {error}") from error
 
 
 def kept_pair(folder: Path, names: Sequence[str], now: datetime.datetime | None = None) -> tuple[Path, Path]:
@@ -106,6 +38,19 @@ def _has_run_out(cert_path: Path, now: datetime.datetime | None) -> bool:
         return certificate_lifetime(cert_path.read_bytes())[1] <= (now or datetime.datetime.now(datetime.UTC))
     except ValueError:
         return False  # not a certificate: whoever put it there is told when it is loaded
+
+
+def certificate_names_of(pem: bytes) -> tuple[str, ...]:
+    """The names and addresses a certificate is made out to."""
+    from cryptography import x509
+
+    certificate = x509.load_pem_x509_certificate(pem)
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return ()
+    addresses = map(str, names.get_values_for_type(x509.IPAddress))
+    return (*names.get_values_for_type(x509.DNSName), *addresses)
 
 
 def certificate_lifetime(pem: bytes) -> tuple[datetime.datetime, datetime.datetime]:
@@ -166,12 +111,3 @@ def in_memory(content: bytes) -> Iterator[str]:
         file.write(content)
         file.flush()
         yield file.name
-
-
-def _context(client_ca: Path | None) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if client_ca is not None:
-        context.load_verify_locations(client_ca)
-        context.verify_mode = ssl.CERT_OPTIONAL
-    return context

@@ -5,16 +5,17 @@
     ...
     await serving.stop()
 
-Everything is answered on the event loop the scheduler runs on, between its decisions.
+Everything is answered on the event loop the scheduler runs on, between its decisions. Who comes in, and what
+strangers may cost, is the door's (`door`); who may read what is the guard's (`access`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import msgspec
 from aiohttp import web
@@ -22,6 +23,7 @@ from aiohttp.typedefs import Handler
 from prometheus_client import PlatformCollector, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from mooring.config.feature_gates import FeatureGates
 from mooring.config.load import SchedulerConfig
 from mooring.engine.engine import Engine
 from mooring.errors import ConfigError
@@ -31,16 +33,25 @@ from mooring.logs.decisions import DecisionLog
 from mooring.model.objects import Pod
 from mooring.web import flags, pages
 from mooring.web.access import Authorize, guarded
-from mooring.web.certificates import OwnTls, ServerTls, server_tls
 from mooring.web.configz import configz
+from mooring.web.door import BOUNDS, Bounds, Door
 from mooring.web.exposition import encode, gauges_text
 from mooring.web.health import Health
+from mooring.web.identities import Identities
+from mooring.web.lookup import Lookup
 from mooring.web.reading import Reading, read
 from mooring.web.resource_metrics import pods_of, read_resources
 from mooring.web.services import Services
+from mooring.web.tls import ServerTls, TlsSettings
+
+log = logging.getLogger("mooring.web")
+# What is not HTTP is answered with 400 and is not worth a line of the log: strangers could fill it.
+_quiet = logging.getLogger("mooring.web.http")
+_quiet.setLevel(logging.CRITICAL)
 
 OPEN_PATHS = ("/healthz", "/readyz", "/livez")
 SHUTDOWN_S = 3.0  # for requests under way when serving ends
+LONGEST_ANSWER_S = 90.0  # for an answer; a profile takes a minute
 MASTER = Family(
     "leader_election_master_status", Kind.GAUGE, "Whether this replica leads: 1, or 0.", ("name",),
     stability="ALPHA",
@@ -56,12 +67,11 @@ class ServingSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     bind_address: str = "0.0.0.0"
     port: int = 10259
-    cert_dir: Path | None = None
-    cert_file: Path | None = None
-    key_file: Path | None = None
-    client_ca_file: Path | None = None
+    tls: TlsSettings = TlsSettings()
     open_paths: tuple[str, ...] = OPEN_PATHS
+    share_port: bool = False  # with others that listen there
     profiling: bool = True  # whether /debug is there
+    disabled_metrics: frozenset[str] = frozenset()  # names that are not shown
     flags: Mapping[str, str] = {}  # the command line, for /flagz
 
 
@@ -74,6 +84,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     decisions: DecisionLog
     health: Health = Health()
     leads: Callable[[], bool] = lambda: True
+    gates: FeatureGates = FeatureGates()
 
 
 class Serving:
@@ -85,9 +96,12 @@ class Serving:
         shown: Shown,
         *,
         authorize: Authorize | None = None,
+        lookup: Lookup | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
+        bounds: Bounds = BOUNDS,
     ) -> None:
+        self._bounds = bounds
         self.port = settings.port
         self._settings = settings
         self._shown = shown
@@ -96,41 +110,58 @@ class Serving:
         self._now = now
         self._started = now()
         self._process = (ProcessCollector(registry=None), PlatformCollector(registry=None))
-        self._tls: ServerTls | OwnTls | None = None
+        self._lookup = lookup or Lookup(None)
+        self._looking: asyncio.Task[None] | None = None
         self._runner: web.AppRunner | None = None
+        self._door: Door | None = None
 
     async def start(self) -> None:
         """Listens. ConfigError when the certificate or the port cannot be used."""
         settings = self._settings
         if not settings.port:
             return
-        self._tls = server_tls(
-            cert_file=settings.cert_file,
-            key_file=settings.key_file,
-            cert_dir=settings.cert_dir,
-            client_ca_file=settings.client_ca_file,
-            names=certificate_names(settings.bind_address),
-            clock=self._clock,
+        await self._lookup.first()
+        names = certificate_names(settings.bind_address)
+        tls = ServerTls(settings.tls, names, lambda: self._lookup.authorities.all(), self._clock)
+        self._looking = asyncio.create_task(self._lookup.run())
+        self._runner = web.AppRunner(
+            self.app(),
+            access_log=None,
+            logger=_quiet,
+            shutdown_timeout=SHUTDOWN_S,
+            keepalive_timeout=self._bounds.request_s,
+            lingering_time=self._bounds.linger_s,
+            auto_decompress=False,
         )
-        self._runner = web.AppRunner(self.app(), access_log=None, shutdown_timeout=SHUTDOWN_S)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, settings.bind_address, settings.port, ssl_context=self._tls.context)
+        http = self._runner.server
+        assert http is not None
+        self._door = Door(http, tls.context, self._bounds)
         try:
-            await site.start()
+            self._door.open(settings.bind_address, settings.port, share_port=settings.share_port)
         except OSError as error:
             await self.stop()
-            raise ConfigError.at("", f"cannot listen on port {settings.port}: {error.strerror}") from error
+            why = error.strerror or str(error)
+            raise ConfigError.at("", f"cannot listen on port {settings.port}: {why}") from error
 
     async def stop(self) -> None:
         """Ends what is under way and listens no more."""
         runner, self._runner = self._runner, None
+        door, self._door = self._door, None
+        if self._looking is not None:
+            self._looking.cancel()
+        if door is not None:
+            door.shut()
         if runner is not None:
             await runner.cleanup()
+        if door is not None:
+            await door.clear()
 
     def app(self) -> web.Application:
         """The routes, behind the guard."""
-        guard = guarded(self._authorize, self._settings.open_paths)
-        app = web.Application(middlewares=[self._refreshing, guard])
+        identities = Identities(lambda: self._lookup.authorities)
+        guard = guarded(self._authorize, self._settings.open_paths, identities)
+        app = web.Application(middlewares=[bounded, guard])
         app.add_routes(self._shown.health.routes())
         app.add_routes(
             [
@@ -146,12 +177,6 @@ class Serving:
         if self._settings.profiling:
             app.add_routes(flags.routes(self._shown.decisions))
         return app
-
-    @web.middleware
-    async def _refreshing(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        if self._tls is not None:
-            self._tls.refresh()
-        return await handler(request)
 
     async def _metrics(self, request: web.Request) -> web.Response:
         lease = self._shown.config.leader_election.resource_name
@@ -190,6 +215,26 @@ class Serving:
 
     async def _flagz(self, request: web.Request) -> web.Response:
         return web.Response(text=pages.flagz(self._settings.flags))
+
+
+@web.middleware
+async def bounded(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """No answer takes for ever, and none that fails ends anything but itself."""
+    try:
+        async with asyncio.timeout(LONGEST_ANSWER_S):
+            return await handler(request)
+    except web.HTTPException as answer:
+        answer.force_close()
+        raise
+    except TimeoutError:
+        late = web.Response(status=504, text="not answered in time\n")
+        late.force_close()
+        return late
+    except Exception as error:
+        log.error("no answer to %s", request.path, exc_info=error)
+        failed = web.Response(status=500, text="internal server error\n")
+        failed.force_close()
+        return failed
 
 
 def _resources_text(pods: list[Pod]) -> bytes:
