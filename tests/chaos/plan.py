@@ -39,11 +39,11 @@ class Often:
 
 
 OFTEN = {
+    APISERVER: Often(0.95, 0.0, 5.0),
+    ETCD: Often(0.35, 0.0, 4.0),
     KILL: Often(5.5),
     TERMINATE: Often(1.0),
     FREEZE: Often(0.7, LEASE_SECONDS + 1, LEASE_SECONDS * 2),
-    APISERVER: Often(0.95, 0.0, 5.0),
-    ETCD: Often(0.35, 0.0, 4.0),
     CUT: Often(1.0),
     FORGET: Often(0.5),
     HOLD: Often(0.4, 1.0, LEASE_SECONDS * 2),
@@ -53,6 +53,7 @@ OFTEN = {
     THROTTLED: Often(0.3, 1.0, 6.0),
     CLOCK: Often(0.5),
 }
+AFTER_A_SERVER, AFTER_SECONDS = 0.25, 10.0  # of the schedulers' own faults so many, and so soon
 JUMPS = (-86400.0, -3600.0, -30.0, 30.0, 3600.0, 86400.0 * 400)
 
 
@@ -120,13 +121,20 @@ def shared_out(often: dict[str, Often], minutes: float, rounds: int, which: int)
 def faults(
     draw: random.Random, seconds: float, replicas: int, counts: dict[str, int], often: dict[str, Often]
 ) -> list[Fault]:
-    """Anywhere in the round, but spread over it: a second fault of a kind in the same moment shows little."""
-    found = []
+    """Anywhere in the round, but spread over it: a second fault of a kind in the same moment shows little.
+
+    Some schedulers die while others have just lost the server, and know less than they think.
+    """
+    found: list[Fault] = []
     for kind, count in counts.items():
         part = seconds / max(count, 1)
         for number in range(count):
             lasts = draw.uniform(often[kind].least_seconds, often[kind].most_seconds)
-            at = min(draw.uniform(number * part, (number + 1) * part), max(seconds - lasts, 0.0))
+            at = draw.uniform(number * part, (number + 1) * part)
+            servers = [each for each in found if each.kind in OF_ALL]
+            if kind in (KILL, TERMINATE, FREEZE) and servers and draw.random() < AFTER_A_SERVER:
+                at = draw.choice(servers).ends + draw.uniform(0.0, AFTER_SECONDS)
+            at = min(at, max(seconds - lasts, 0.0))
             target = 0 if kind in OF_ALL else draw.randrange(replicas)
             found.append(Fault(round(at, 3), kind, target, round(lasts, 3), amount(draw, kind)))
     return found

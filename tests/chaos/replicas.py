@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from chaos.plan import CUT, FORGET, FREEZE, HOLD, KILL, SLOW, TERMINATE, Fault
 from chaos.wire import Wire
+from e2e.faulty_proxy import Seen
 from e2e.scheduler import Scheduler
 
 AGAIN_SECONDS = 0.5  # between an end and the next start
@@ -113,6 +114,10 @@ class Replica:
         """Before it could take the signal."""
         assert self._told_to_end is not None
         return self._told_to_end - self._started_at < STARTING_SECONDS
+
+    def requests(self) -> list[Seen]:
+        """What it asked the API server for, where somebody looks."""
+        return []
 
     def rest(self) -> None:
         """It is quiet: what was noted meanwhile may go."""

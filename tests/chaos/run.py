@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from chaos.changes import FLAGS, Changes
+from chaos.fence import writes_without_lease
 from chaos.ledger import Ledger
 from chaos.plan import APISERVER, COSTS_NO_LEASE, ETCD, OF_ALL, Fault, Plan, Round
 from chaos.replicas import Replica
@@ -20,6 +21,7 @@ from chaos.settled import waiting_though_they_fit
 from chaos.tenants import NAMESPACE, Tenants
 from chaos.workload import classes, nodes
 from e2e.control_plane import ControlPlane
+from e2e.process import Process
 
 PLAIN = "--disable-admission-plugins=TaintNodesByCondition,ServiceAccount"  # nobody is there who undoes it
 TICK_SECONDS = 0.05
@@ -72,6 +74,22 @@ def run(plan: Plan, folder: Path, say: Say, start: Start = moorings) -> Result:
             return Run(plan, plane, replicas, ledger, tenants, changes, say).whole()
 
 
+class Component:
+    """A part of the control plane, started again whenever it has ended: also for want of another part."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._start_at = 0.0
+
+    def kill(self, away_seconds: float) -> None:
+        self._start_at = time.monotonic() + away_seconds
+        self._process.kill()
+
+    def look(self) -> None:
+        if not self._process.is_running() and time.monotonic() >= self._start_at:
+            self._process.start()
+
+
 class Run:
     def __init__(
         self,
@@ -90,6 +108,10 @@ class Run:
         self.tenants = tenants
         self.changes = changes
         self.say = say
+        self.components = {
+            APISERVER: Component(plane.processes["kube-apiserver"]),
+            ETCD: Component(plane.processes["etcd"]),
+        }
         self.result = Result(plan.seed)
         self._due: list[tuple[float, int, Act]] = []
         self._number = count()
@@ -131,6 +153,7 @@ class Run:
         self.say(
             f"at rest after {took:.0f} s" if not wrong else f"never came to rest: {len(wrong)} things wrong"
         )
+        self.result.wrong += writes_without_lease([each.requests() for each in self.replicas])
         for each in self.replicas:
             each.rest()
 
@@ -165,7 +188,7 @@ class Run:
         now = time.monotonic()
         while self._due and self._due[0][0] <= now:
             heapq.heappop(self._due)[2]()
-        for each in self.replicas:
+        for each in (*self.components.values(), *self.replicas):
             each.look()
         if now - self._told >= TELL_SECONDS:
             self._told = now
@@ -209,7 +232,5 @@ class Run:
             hit[0].suffer(fault, self._later)
 
     def _kill_component(self, fault: Fault) -> None:
-        process = self.plane.processes[{APISERVER: "kube-apiserver", ETCD: "etcd"}[fault.kind]]
-        process.kill()
+        self.components[fault.kind].kill(fault.seconds)
         self.plane.api.close()
-        self._later(fault.seconds, lambda: process.is_running() or process.start())

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from chaos.fence import is_lease_write
 from chaos.plan import ANSWERS, CLOCK, LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS, Fault
 from chaos.replicas import Later, Replica
 from chaos.shifted_clock import write_offset
 from chaos.wire import Wire
 from e2e import binaries
 from e2e.control_plane import ControlPlane
-from e2e.faulty_proxy import FaultyProxy, answer, known_identity, token_in
+from e2e.faulty_proxy import FaultyProxy, Seen, answer, known_identity, token_in
 from e2e.kubeconfig import Server
 from e2e.mooring_process import NAME, NAMESPACE, mooring
 from e2e.process import LOOPBACK, free_ports
@@ -74,8 +75,12 @@ class Mooring(Replica):
         else:
             super().suffer(fault, later)
 
+    def requests(self) -> list[Seen]:
+        return list(self.proxy.seen)
+
     def rest(self) -> None:
-        self.proxy.seen.clear()
+        """Who has the lease is still to be known."""
+        self.proxy.seen[:] = filter(is_lease_write, self.requests())
 
 
 @contextmanager

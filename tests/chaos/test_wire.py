@@ -96,14 +96,19 @@ def test_a_forgotten_connection_is_silent_and_new_ones_work(wire: Wire) -> None:
         assert is_silent(new_enough)
 
 
-def test_what_is_held_arrives_later(wire: Wire) -> None:
+def test_what_is_held_is_silent_and_ends_with_a_reset(wire: Wire) -> None:
     with dial(wire) as client:
         assert says(client) == b"hello"
         wire.hold()
         client.sendall(b"wait")
         assert is_silent(client)
-        wire.let_go()
-        assert client.recv(1024) == b"wait"
+        with dial(wire) as late:
+            late.sendall(b"wait, too")
+            assert is_silent(late)
+            wire.let_go()
+            assert late.recv(1024) == b"wait, too"
+        with pytest.raises(ConnectionResetError):
+            client.recv(1024)
 
 
 def test_nobody_listens_behind_it() -> None:

@@ -87,10 +87,13 @@ class Wire:
         return self._call(now())
 
     def hold(self) -> None:
-        """Nothing goes through at all, until `let_go`; what is on its way arrives then."""
+        """Nothing goes through at all, until `let_go`, and nobody is told."""
         self._loop.call_soon_threadsafe(self._open.clear)
 
     def let_go(self) -> None:
+        """New connections work. Those there were are reset: a write that arrives after a lease has run out
+        is more than a lease can guard against."""
+        self.cut()
         self._loop.call_soon_threadsafe(self._open.set)
 
     def slow(self, seconds: float) -> None:
