@@ -31,7 +31,9 @@ def specs(focus: str, folder: Path) -> list[str]:
         command, capture_output=True, text=True, timeout=LIST_SECONDS, check=False, cwd=folder
     )
     if done.returncode:
-        raise SuiteFailed(done.stdout + done.stderr)
+        said = done.stdout + done.stderr
+        panics = (line for line in said.splitlines() if line.startswith("panic: "))  # a focus it cannot read
+        raise SuiteFailed(next(panics, said))
     return sorted({each.name for each in Lines(told).new()})
 
 

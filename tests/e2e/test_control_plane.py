@@ -8,7 +8,7 @@ from e2e.control_plane import ControlPlane
 from e2e.nodes import node
 from e2e.scheduler import StartScheduler
 from e2e.state import State
-from e2e.waiting import wait_for
+from e2e.waiting import holds, wait_for
 from e2e.workloads import deployment, job, pod
 
 
@@ -103,6 +103,21 @@ def test_a_deleted_pod_with_a_hook_or_a_finalizer_stays(cluster: Cluster) -> Non
     assert all(each.deleting and each.phase == "Running" for each in cluster.pods())
     cluster.api.patch(f"{cluster.pods_path}/held", {"metadata": {"finalizers": None}})
     wait_for(lambda: [each.name for each in cluster.pods()] == ["hooked"], saying="held to go")
+
+
+def test_who_has_the_name_of_a_deleted_pod_stays(cluster: Cluster) -> None:
+    """Deleted at once or with a grace period: what ends a pod never ends the next of its name."""
+    (name,) = cluster.add_nodes(1)
+    manifests = [pod(f"again-{number}", nodeName=name) for number in range(20)]
+    cluster.create_pods(*manifests)
+    cluster.wait_running(len(manifests))
+    for number, manifest in enumerate(manifests):
+        path = f"{cluster.pods_path}/{manifest['metadata']['name']}"
+        cluster.api.delete(path, grace_seconds=number % 2)
+        wait_for(lambda path=path: not cluster.api.exists(path), every=0.001, saying="the pod to go")
+        cluster.create_pods(manifest)
+    holds(lambda: len(cluster.pods()) == len(manifests), during=2, saying="every pod to stay")
+    cluster.wait_running(len(manifests))
 
 
 def test_the_api_server_comes_back(control_plane: ControlPlane, cluster: Cluster) -> None:
