@@ -47,11 +47,12 @@ class SmallServer:
     async def __aexit__(self, *_: object) -> None:
         await self._runner.cleanup()
 
-    def put(self, path: str, body: Object, kind: str = "ADDED") -> None:
+    def put(self, path: str, body: Object, kind: str = "ADDED", *, unheard: bool = False) -> None:
+        """An object that is `unheard` is listed, and no watch tells of it."""
         self.version += 1
         body["metadata"]["resourceVersion"] = str(self.version)
         self.objects[path][body["metadata"]["name"]] = body
-        for queue in self._watching.get(path, ()):
+        for queue in () if unheard else self._watching.get(path, ()):
             queue.put_nowait({"type": kind, "object": body})
 
     async def until(self, true: Any) -> None:
@@ -109,8 +110,8 @@ def node(name: str) -> Object:
     return {"metadata": {"name": name, "uid": name}, "status": {"allocatable": room, "capacity": room}}
 
 
-def pod(name: str) -> Object:
-    container = {"name": "main", "image": "x", "resources": {"requests": {"cpu": "100m"}}}
+def pod(name: str, cpu: str = "100m") -> Object:
+    container = {"name": "main", "image": "x", "resources": {"requests": {"cpu": cpu}}}
     return {
         "metadata": {"name": name, "namespace": "default", "uid": name},
         "spec": {"schedulerName": "default-scheduler", "containers": [container]},

@@ -127,3 +127,23 @@ async def test_a_replica_that_waits_follows_the_cluster_unless_told_not_to(
     server.lease = None
     live.stop()
     assert await running == 0
+
+
+async def test_who_becomes_leader_knows_what_the_last_one_gave_away(server: SmallServer) -> None:
+    """Its watch has told it nothing of it: what it has listed is older than the lease."""
+    other = {"holderIdentity": "another", "leaseDurationSeconds": 3600, "renewTime": "x"}
+    server.lease = {"metadata": {"name": "kube-scheduler", "resourceVersion": "1"}, "spec": other}
+    server.put(PODS, pod("waits", cpu="8"))
+    live = make_live(server, QUICK)
+    running = asyncio.create_task(live.run())
+    await live.informers.synced()
+    await live.driver.caught_up()
+    taken = pod("taken", cpu="8")
+    taken["spec"]["nodeName"] = "n"
+    server.put(PODS, taken, unheard=True)
+    server.lease["spec"] = {**other, "holderIdentity": ""}
+    await server.until(lambda: server.bound or "FailedScheduling" in {e["reason"] for e in server.events})
+    assert server.bound == []
+    live.stop()
+    assert await running == 0
+    live.engine.check()

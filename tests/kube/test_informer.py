@@ -12,6 +12,7 @@ from kube.watched_server import EXPIRED, PODS, Cut, Fate, Refused, Say, WatchedS
 from mooring.kube import lists
 from mooring.kube.backoff import Backoff, Pace
 from mooring.kube.client import Client
+from mooring.kube.contact import SETTLING_S, Contact
 from mooring.kube.decode import Decoders
 from mooring.kube.informer import ABSENT_SECONDS, Informer, always_different
 from mooring.kube.intake import same_pod
@@ -47,6 +48,8 @@ class Following:
         self.told: list[tuple[str, str, str]] = []
         self.slept: list[float] = []
         self.awake: asyncio.Event | None = None  # when set, sleeping lasts until it is
+        self.now = 1000.0
+        self.contact = Contact(lambda: self.now)
         client, decode = Client(self.server, retries=0, random=lambda: 0.0), Decoders().pod
         self.informer: Informer[Pod] = Informer(
             client,
@@ -56,6 +59,9 @@ class Following:
             read_list=decode.read_list,
             same=same,
             backoff=Backoff(Pace(initial=1.0, jitter=0.0), clock=lambda: 0.0),
+            returning=Backoff(Pace(initial=0.1, jitter=0.0), clock=lambda: 0.0),
+            contact=self.contact,
+            clock=lambda: self.now,
             sleep=self._sleep,
         )
         self._task: asyncio.Task[None] | None = None
@@ -323,19 +329,72 @@ async def test_waits_grow_until_something_is_heard(following: Following) -> None
     refused = _raise(Refused(500, "etcdserver: leader changed"))
     following.plan.answers = [refused, refused, lambda: None, refused]
     await following.caught_up()
-    assert following.slept == [1.0, 2.0, 4.0]
+    assert following.slept == [0.1, 0.2, 0.4]
     following.pod("a", "2")
     await following.caught_up()
     following.plan.lines = [_raise(Cut())]
     following.plan.answers = [refused]
     await following.caught_up()
-    assert following.slept == [1.0, 2.0, 4.0, 1.0]
+    assert following.slept == [0.1, 0.2, 0.4, 0.1]
+
+
+async def test_a_server_that_has_just_come_back_is_asked_often_whatever_it_refuses(
+    following: Following,
+) -> None:
+    """It has not read its roles yet. Long after that, a refusal is meant."""
+    words = 'pods is forbidden: User "moor" cannot watch resource "pods" at the cluster scope'
+    refused = _raise(Refused(403, words, "Forbidden"))
+    following.pod("a")
+    following.plan.answers = [_raise(Refused(503, "starting")), refused, refused]
+    await following.caught_up()
+    assert following.slept == [0.1, 0.2, 0.4]
+    following.now += SETTLING_S
+    following.plan.lines, following.plan.answers = [_raise(Cut())], [refused, refused]
+    following.slept = []
+    following.pod("a", "2")
+    await following.caught_up()
+    assert following.slept[-2:] == [1.0, 2.0]
+
+
+async def test_a_kind_that_a_server_does_not_know_yet_is_asked_for_soon(following: Following) -> None:
+    following.pod("a")
+    await following.caught_up()
+    missing = _raise(Refused(404, "the server could not find the requested resource", "NotFound"))
+    following.plan.lines = [_raise(Cut())]
+    following.plan.answers = [_raise(Refused(503, "starting"))] + [missing] * 4
+    assert await following.caught_up() == []
+    assert ABSENT_SECONDS not in following.slept
+
+
+async def test_who_waits_goes_on_when_anybody_gets_an_answer(following: Following) -> None:
+    following.awake = asyncio.Event()  # nobody wakes up by himself
+    following.plan.answers = [_raise(Refused(503, "starting"))]
+    await following.until(lambda: following.slept)
+    following.pod("a")
+    following.contact.worked()
+    assert await following.caught_up() == [(ADD, "a", "1")]
+
+
+async def test_it_says_since_when_it_is_not_followed(following: Following) -> None:
+    assert following.informer.down_since == 1000.0
+    following.pod("a")
+    await following.caught_up()
+    assert following.informer.down_since is None
+    following.now, following.awake = 1010.0, asyncio.Event()
+    following.plan.lines, following.plan.answers = [_raise(Cut())], [_raise(Refused(503, "away"))]
+    following.server.wake()
+    await following.until(lambda: following.slept)
+    following.now = 1020.0
+    assert following.informer.down_since == 1010.0
+    following.awake.set()
+    await following.caught_up()
+    assert following.informer.down_since is None
 
 
 async def test_a_watch_that_ends_without_a_word_is_not_asked_for_in_a_hurry(following: Following) -> None:
     following.plan.lines = [_raise(Cut())] * 3
     await following.caught_up()
-    assert following.slept == [1.0, 2.0, 4.0]
+    assert following.slept == [0.1, 0.2, 0.4]
 
 
 async def test_a_server_that_forgets_at_once_is_not_listed_in_a_hurry(following: Following) -> None:
@@ -394,7 +453,7 @@ async def test_an_event_nobody_can_read_ends_the_watch(following: Following) -> 
     await following.caught_up()
     following.plan.lines = [_raise(Say("ADDED", {"metadata": {"name": 3}}))]
     await following.caught_up()
-    assert following.slept == [1.0]
+    assert following.slept == [0.1]
 
 
 def _raise(error: Exception) -> Callable[[], None]:

@@ -92,7 +92,7 @@ class WatchedServer:
         self.log: list[Write] = []
         self.asked: list[Request] = []
         self.resources: dict[str, list[Plain]] = {}  # discovery, by path
-        self.bookmarks = True  # a watch that has said everything says where it is
+        self.bookmarks = True  # a watch that has said everything says where it is; a short one always does
         self.quiet = asyncio.Event()  # set whenever a watch has nothing more to say
         self._fate = fate or Fate()
         self._pages: dict[str, tuple[int, list[Plain]]] = {}
@@ -161,7 +161,8 @@ class WatchedServer:
             elif request.path not in self.objects:
                 raise Refused(404, "the server could not find the requested resource", "NotFound")
             elif "watch" in query:
-                yield self._watch(request.path, int(query["resourceVersion"]))
+                is_short = int(query["timeoutSeconds"]) <= 3
+                yield self._watch(request.path, int(query["resourceVersion"]), is_short)
             else:
                 yield self._list(request.path, query)
         except Refused as refused:
@@ -179,12 +180,12 @@ class WatchedServer:
             self._pages[meta["continue"]] = (version, rest)
         return Answer(200, {"metadata": meta, "items": page})
 
-    def _watch(self, path: str, version: int) -> Answer:
+    def _watch(self, path: str, version: int, is_short: bool) -> Answer:
         if version < self.compacted:
             raise EXPIRED
-        return Answer(200, {}, lambda: self._lines(path, version))
+        return Answer(200, {}, lambda: self._lines(path, version, self.bookmarks or is_short))
 
-    async def _lines(self, path: str, version: int) -> AsyncIterator[bytes]:
+    async def _lines(self, path: str, version: int, bookmarks: bool) -> AsyncIterator[bytes]:
         write: Write | None = None
         while True:
             try:
@@ -206,7 +207,7 @@ class WatchedServer:
             if write is not None:
                 version = write.version
                 yield json.dumps({"type": write.type, "object": write.object}).encode()
-            elif self.bookmarks and version < self.version:
+            elif bookmarks and version < self.version:
                 version = self.version
                 where = {"metadata": {"resourceVersion": str(version)}}
                 yield json.dumps({"type": "BOOKMARK", "object": where}).encode()

@@ -50,6 +50,7 @@ class Driver:
     ) -> None:
         self.engine = engine
         self.deciding = False
+        self.is_paused = False
         self._perform = perform
         self._clock = clock
         self._in_flight = in_flight
@@ -67,6 +68,14 @@ class Driver:
     def start(self) -> None:
         """From now on pods are scheduled."""
         self.deciding = True
+        self._awake.set()
+
+    def pause(self) -> None:
+        """No pod is tried for now; what is decided already is passed on, and events are taken in."""
+        self.is_paused = True
+
+    def resume(self) -> None:
+        self.is_paused = False
         self._awake.set()
 
     def halt(self) -> None:
@@ -98,7 +107,7 @@ class Driver:
         if self._take_events(end):
             return True
         self._say_caught_up()
-        return self.deciding and self._decide(end)
+        return self.deciding and not self.is_paused and self._decide(end)
 
     def _take_events(self, end: float) -> bool:
         """Takes events in until none is left, or the slice is over (True)."""

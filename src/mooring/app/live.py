@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 from mooring.app.driver import Clock, Driver
+from mooring.app.lookout import Lookout
 from mooring.config.load import SchedulerConfig
 from mooring.config.scheduler import LeaderElection
 from mooring.engine.decisions import Decision
@@ -24,6 +25,7 @@ from mooring.engine.engine import Engine
 from mooring.engine.events import Event
 from mooring.extender.client import ExtenderClient
 from mooring.kube.access import Access
+from mooring.kube.backoff import Pace
 from mooring.kube.client import Client
 from mooring.kube.event_series import Reference
 from mooring.kube.fence import Fenced
@@ -46,6 +48,8 @@ FLUSH_S = 3.0  # for Events that are not written yet
 HANDOVER_S = 0.3  # who has a successor sends nothing later than that; what is sent gets its answer
 LAST_WORDS_S = 0.2  # for Events, before a successor may lead
 LEASE_CONNECTIONS = 2
+FOLLOWING = Pace(initial=0.1, cap=0.4, jitter=0.5)  # informers have ways of their own to try again
+FOLLOWING_RETRIES = 3
 
 DONE, FAILED = 0, 1
 
@@ -86,8 +90,10 @@ class LiveScheduler:
             extenders=self._extenders,
         )
         engine.attach(self.performer.api)
-        self.informers = Informers(self.client, kinds_read(engine), self._tell)
+        reading = Client(self._transport, self._limiter(), FOLLOWING, retries=FOLLOWING_RETRIES)
+        self.informers = Informers(reading, kinds_read(engine), self._tell)
         self.driver = Driver(engine, self._perform, clock=clock, in_flight=lambda: self.performer.backlog)
+        self.lookout = Lookout(self.informers, self.driver, self.performer.perform, may_write=self.may_write)
         self._leading = asyncio.Event()
         self._ended = asyncio.Event()  # stopped, or the lease is lost
         self._background: list[asyncio.Task[None]] = []
@@ -131,8 +137,19 @@ class LiveScheduler:
         await self._lead(group)
         if self._config.delay_cache_until_active:
             await self._follow(group)
+        await self._catch_up()
         log.info("scheduling for %s", ", ".join(self.engine.profiles))
         self.driver.start()
+        self._begin(group, self.lookout.run())
+
+    async def _catch_up(self) -> None:
+        """What is known must be as new as the lease: whoever led before may have given room away since."""
+        if self.elector is None or self._config.delay_cache_until_active:
+            return
+        self.driver.pause()
+        await self.informers.catch_up()
+        await self.driver.caught_up()
+        self.driver.resume()
 
     async def _follow(self, group: asyncio.TaskGroup) -> None:
         self._begin(group, self.informers.run())

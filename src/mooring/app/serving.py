@@ -16,7 +16,15 @@ from mooring.kube.client import Client
 from mooring.kube.locate import find_access
 from mooring.kube.transport import Transport
 from mooring.web.delegated import Delegated
-from mooring.web.health import PING, Health, handler_sync, informer_sync, leader_election, shutdown
+from mooring.web.health import (
+    PING,
+    Health,
+    handler_sync,
+    informer_sync,
+    leader_election,
+    shutdown,
+    view_freshness,
+)
 from mooring.web.lookup import Lookup
 from mooring.web.server import Serving, ServingSettings, Shown
 
@@ -75,6 +83,7 @@ def make_serving(
         health=_health(live, config),
         leads=live.leads,
         gates=options.gates or FeatureGates(),
+        view_ages=live.lookout.ages,
     )
     return Serving(settings, shown, authorize=trust.authorize, lookup=trust.lookup)
 
@@ -89,5 +98,10 @@ def _health(live: LiveScheduler, config: SchedulerConfig) -> Health:
     def caught_up() -> bool:
         return live.is_caught_up or (config.delay_cache_until_active and not live.leads())
 
-    ready = (informer_sync(caught_up), handler_sync(caught_up), shutdown(lambda: live.is_stopping))
+    ready = (
+        informer_sync(caught_up),
+        handler_sync(caught_up),
+        view_freshness(lambda: live.lookout.failing),
+        shutdown(lambda: live.is_stopping),
+    )
     return Health(healthz=alive, livez=alive, readyz=(*alive, *ready))

@@ -20,6 +20,9 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 RELISTING = Pace()  # client-go's reflectors
+RETURNING = Pace(
+    initial=0.1, cap=1.0, jitter=0.5, reset_after=5.0
+)  # a server that is away, or is back just now
 REQUESTS = Pace(initial=0.1, cap=5.0, jitter=0.5)  # one request, tried a few times
 
 

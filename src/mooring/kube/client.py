@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random as randomness
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -92,7 +92,7 @@ class Client:
         limit: int = PAGE,
         namespace: str = "",
         read: ReadList = read_raw,
-    ) -> AsyncIterator[Page]:
+    ) -> AsyncGenerator[Page, None]:
         """Every object, a part of a page at a time, as of one moment. Gone: that moment is too long ago;
         start over.
 
@@ -120,7 +120,7 @@ class Client:
         timeout_seconds: float | None = None,
         namespace: str = "",
         opened: Callable[[], None] = lambda: None,
-    ) -> AsyncIterator[list[WatchEvent]]:
+    ) -> AsyncGenerator[list[WatchEvent], None]:
         """Changes since a resource version, until the server ends the watch. Never tried again here.
 
         Those that come together are handed on together, also those that came before something went wrong.

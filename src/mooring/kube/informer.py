@@ -11,21 +11,26 @@ again under its name goes first. A change that makes no difference to what is ke
     404                     the kind is not installed: nothing is there, which is as good as an empty
                             list; asked again now and then
     anything else           logged in the server's words, once as long as they stay the same, and
-                            tried again after a while
+                            tried again after a while: soon when the server is away or has just come back
+
+Whoever must not decide on what is old asks it to `catch_up`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from mooring.errors import ApiError, Gone, NotFound, Unreachable
-from mooring.kube.backoff import Backoff
-from mooring.kube.client import Client, WatchEvent
+from mooring.kube.backoff import RETURNING, Backoff
+from mooring.kube.client import PAGE, Client, WatchEvent
+from mooring.kube.contact import Contact, is_away
 from mooring.kube.lists import ReadList, read_raw
 from mooring.kube.metadata import HalfRead, WireMeta, decode_head
 from mooring.kube.resources import Resource
@@ -37,6 +42,9 @@ log = logging.getLogger(__name__)
 ABSENT_SECONDS = 30.0  # how often a kind that is not installed is asked for
 AT_ONCE = 500  # changes told before others have their turn
 BELIEVED_AFTER = 2  # times in a row that a kind is said not to exist, before what is known of it goes
+ON_THEIR_WAY_S = 0.25  # events of what has happened are here by then, if there are any
+SHORT_WATCH_S = 3.0  # the server says where a watch is 2 s before it ends, so here after about one
+FEW = 4 * PAGE  # objects that are listed in less time than that
 
 T = TypeVar("T", bound=HasMetadata)
 Read = msgspec.Raw | HalfRead  # an object as it came, or half read
@@ -62,6 +70,9 @@ class Informer(Generic[T]):
         query: Query = (),
         same: Callable[[T, T], bool] = always_different,
         backoff: Backoff | None = None,
+        returning: Backoff | None = None,
+        contact: Contact | None = None,
+        clock: Callable[[], float] = time.monotonic,
         absent_seconds: float = ABSENT_SECONDS,
         sleep: Sleep = asyncio.sleep,
         read_list: ReadList = read_raw,
@@ -76,6 +87,9 @@ class Informer(Generic[T]):
         self._query = query
         self._same = same
         self._backoff = backoff or Backoff()
+        self._returning = returning or Backoff(RETURNING)
+        self._contact = contact or Contact()
+        self._clock = clock
         self._absent_seconds = absent_seconds
         self._sleep = sleep
         self._known: Store[T] = Store()
@@ -83,6 +97,13 @@ class Informer(Generic[T]):
         self._heard = False  # the server has said something since the last failure
         self._missing = 0  # times in a row that the kind was not there
         self._complaint = ""
+        self.down_since: float | None = clock()  # when it was last followed; None as long as it is
+        self._lists_begun = self._lists_done = 0
+        self._is_listing = self._is_outdated = False  # a list that is outdated is followed by another
+        self._is_there = False  # the kind has been listed
+        self._watch_seconds: float | None = None
+        self._doing: asyncio.Future[Any] | None = None  # what is cancelled when there is a hurry
+        self._moved: asyncio.Event | None = None  # for who waits until it knows more
 
     def __len__(self) -> int:
         """How many objects are known."""
@@ -91,13 +112,15 @@ class Informer(Generic[T]):
     async def run(self) -> None:
         """Follows the objects until cancelled."""
         while True:
-            await self._sleep_if(await self._follow())
+            attempt = asyncio.ensure_future(self._follow())
+            if await self._unless_hurried(attempt) and (seconds := attempt.result()) is not None:
+                await self._rest(seconds)
 
     async def _follow(self) -> float | None:
         """Lists if need be and watches until something ends it. Returns how long to wait before the next."""
         heard, self._heard = self._heard, False
         try:
-            if not self._version:
+            while not self._version:
                 await self._list()
             await self._watch()
         except NotFound as error:
@@ -108,18 +131,114 @@ class Informer(Generic[T]):
             return None if heard or self._heard else self._backoff.next()
         except ApiError as error:
             self._complain(error)
-            return self._backoff.next(error.retry_after)
-        return None if self._heard else self._backoff.next()
+            self._contact.failed(error)
+            soon = is_away(error) or self._contact.is_unsettled
+            return (self._returning if soon else self._backoff).next(error.retry_after)
+        return None if self._heard else self._returning.next()
 
-    async def _sleep_if(self, seconds: float | None) -> None:
-        if seconds is not None:
-            await self._sleep(seconds)
+    async def _rest(self, seconds: float) -> None:
+        """Waits, unless the server comes back or somebody is in a hurry."""
+        sleeping = asyncio.ensure_future(self._sleep(seconds))
+        with self._contact.waiting(sleeping.cancel):
+            await self._unless_hurried(sleeping)
+
+    async def _unless_hurried(self, doing: asyncio.Future[Any]) -> bool:
+        """Whether something was done to its end: else the next begins at once."""
+        self._doing = doing
+        try:
+            await asyncio.wait((doing,))
+        finally:
+            doing.cancel()
+        return not doing.cancelled()
+
+    # being sure
+
+    async def catch_up(self) -> None:
+        """Returns when all that had happened when it was called has been told.
+
+        Of few objects a list is the quickest way to be sure. Of many, the version the server is at is asked
+        for; it is reached by events that are on their way, or by the bookmark of a short watch.
+        """
+        wanted = self._lists_begun + 1
+        if len(self._known) > PAGE and await self._reaches(await self._newest()):
+            return
+        if not self._is_listing or self._lists_begun < wanted:
+            self._list_afresh()
+        await self._until(lambda: self._lists_done >= wanted)
+
+    async def _newest(self) -> str:
+        """The version the server is at; "" when it does not say."""
+        with contextlib.suppress(ApiError):
+            async with contextlib.aclosing(self._client.list_pages(self.resource, limit=1)) as pages:
+                async for page in pages:
+                    return page.resource_version
+        return ""
+
+    async def _reaches(self, version: str) -> bool:
+        """Whether all up to a version is told within a short while."""
+        if await self._is_at(version, within=ON_THEIR_WAY_S):
+            return True
+        if len(self._known) <= FEW or not self._version:
+            return False
+        self._watch_seconds = SHORT_WATCH_S
+        self._hurry()
+        return await self._is_at(version, within=SHORT_WATCH_S)
+
+    async def _is_at(self, version: str, *, within: float) -> bool:
+        """Versions of one kind are numbers that grow. If they are not, nothing is known of their order."""
+        if not version.isdecimal():
+            return False
+
+        def is_there() -> bool:
+            return self._version.isdecimal() and int(self._version) >= int(version)
+
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._until(is_there)
+        return is_there()
+
+    def _list_afresh(self) -> None:
+        """Has a list begin that is newer than this moment."""
+        if self._is_listing:
+            self._is_outdated = True
+        else:
+            self._version = ""
+            self._hurry()
+
+    def _hurry(self) -> None:
+        if self._doing is not None:
+            self._doing.cancel()
+
+    async def _until(self, true: Callable[[], bool]) -> None:
+        while not true():
+            if self._moved is None:
+                self._moved = asyncio.Event()
+            await self._moved.wait()
+
+    def _say_moved(self) -> None:
+        if self._moved is not None:
+            self._moved.set()
+            self._moved = None
 
     # the two ways of learning
 
     async def _list(self) -> None:
         """Learns what there is. What is not known yet is told page by page, else all in one go at the
         end: only then is it certain what is gone, and that has to be told first."""
+        self._lists_begun += 1
+        number, self._is_listing, self._is_outdated = self._lists_begun, True, False
+        try:
+            version = await self._read_list_pages()
+        finally:
+            self._is_listing = False
+        self._version = "" if self._is_outdated else version
+        self._missing = 0
+        self._is_there = True
+        self._answered()
+        self._lists_done = number
+        self._say_moved()
+
+    async def _read_list_pages(self) -> str:
         first, listed, version = not len(self._known), list[T](), ""
         async for page in self._client.list_pages(self.resource, query=self._query, read=self._read_list):
             found = self._read_page(page.items)
@@ -130,19 +249,35 @@ class Informer(Generic[T]):
                 listed += found
         if not first:
             await self._now_there_are(listed)
-        self._version = version
-        self._missing = 0
-        self._content()
+        return version
 
     async def _watch(self) -> None:
-        changes = self._client.watch(self.resource, self._version, query=self._query, opened=self.synced.set)
-        async for events in changes:
-            for event in events:
-                self._take(event)
-                if not self._heard:
-                    self._heard = True
-                    self._backoff.reset()
-                    self._content()
+        seconds, self._watch_seconds = self._watch_seconds, None
+        changes = self._client.watch(
+            self.resource, self._version, query=self._query, timeout_seconds=seconds, opened=self._opened
+        )
+        try:
+            async with contextlib.aclosing(changes):
+                async for events in changes:
+                    self._take_all(events)
+        finally:
+            if self.down_since is None:
+                self.down_since = self._clock()
+
+    def _take_all(self, events: list[WatchEvent]) -> None:
+        for event in events:
+            self._take(event)
+            if not self._heard:
+                self._heard = True
+                self._backoff.reset()
+                self._returning.reset()
+                self._answered()
+        self._say_moved()
+
+    def _opened(self) -> None:
+        self.down_since = None
+        self._contact.worked()
+        self.synced.set()
 
     def _take(self, event: WatchEvent) -> None:
         if event.type in ("ADDED", "MODIFIED"):
@@ -229,11 +364,17 @@ class Informer(Generic[T]):
         """The kind is not installed. What is known of it goes only when that is said again: a server that
         has just started may not have heard of all its kinds yet."""
         self._version = ""
+        self._contact.worked()
+        if self._is_there and self._contact.is_unsettled:
+            return self._returning.next()
         self._missing += 1
         if not len(self._known) or self._missing >= BELIEVED_AFTER:
             for known in self._known:
                 self._gone(known)
+            self._is_there = False
+            self._lists_done = self._lists_begun
             self.synced.set()
+            self._say_moved()
         if self._missing == 1:
             log.info("there is no %s: %s", self._name, error)
         return self._absent_seconds
@@ -244,7 +385,8 @@ class Informer(Generic[T]):
             log.warning("cannot follow %s: %s", self._name, error)
         self._complaint = complaint
 
-    def _content(self) -> None:
+    def _answered(self) -> None:
+        self._contact.worked()
         if self._complaint:
             log.info("following %s again", self._name)
         self._complaint = ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,8 +16,9 @@ import msgspec
 
 from mooring.errors import ApiError
 from mooring.kube import discovery
-from mooring.kube.backoff import Backoff
+from mooring.kube.backoff import RETURNING, Backoff
 from mooring.kube.client import Client
+from mooring.kube.contact import Contact, is_away
 from mooring.kube.decode import Decoders
 from mooring.kube.decode_objects import SLIM
 from mooring.kube.informer import ABSENT_SECONDS, Informer, Sleep, always_different
@@ -28,6 +30,8 @@ log = logging.getLogger(__name__)
 
 # Pods that have finished hold no place: they are never listed, and leave the watch when they finish.
 UNFINISHED: Query = (("fieldSelector", "status.phase!=Succeeded,status.phase!=Failed"),)
+
+LATE_S = 2.0  # after which it is said what is waited for
 
 
 class Followed(msgspec.Struct, eq=False):
@@ -55,12 +59,15 @@ class Informers:
         absent_seconds: float = ABSENT_SECONDS,
         sleep: Sleep = asyncio.sleep,
         backoff: Callable[[], Backoff] = Backoff,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
         self._intake = Intake(tell)
         self._absent_seconds = absent_seconds
         self._sleep = sleep
         self._backoff = backoff
+        self._clock = clock
+        self._contact = Contact(clock)
         self._decoders = Decoders()
         self._followed: dict[str, Followed] = {}
         self._group: asyncio.TaskGroup | None = None
@@ -76,6 +83,39 @@ class Informers:
         """How many objects are known, by kind."""
         found = (each.informer for each in self._followed.values())
         return {informer.resource.kind: len(informer) for informer in found if informer is not None}
+
+    async def catch_up(self, *kinds: Resource) -> None:
+        """Waits until all that has happened up to now has been told: of some kinds, or of all there are.
+
+        A kind that is not installed keeps nobody waiting. One that cannot be read does, and is named.
+        """
+        following = (each.informer for each in self._followed.values())
+        chosen = [one for one in following if one is not None and (not kinds or one.resource in kinds)]
+        tasks = {asyncio.ensure_future(one.catch_up()): one.resource.plural for one in chosen}
+        if not tasks:
+            return
+        try:
+            _, late = await asyncio.wait(tasks, timeout=LATE_S)
+            if late:
+                names = ", ".join(sorted(tasks[each] for each in late))
+                log.warning("nothing is placed before what is known of %s is up to date", names)
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    def age(self, resource: Resource) -> float:
+        """For how many seconds a kind has not been followed; 0.0 as long as it is."""
+        followed = self._followed.get(resource.path())
+        if followed is None or followed.informer is None or followed.informer.down_since is None:
+            return 0.0
+        return self._clock() - followed.informer.down_since
+
+    @property
+    def is_in_touch(self) -> bool:
+        """Whether any kind is being followed, so that the server certainly answers."""
+        following = (each.informer for each in self._followed.values())
+        return any(one is not None and one.down_since is None for one in following)
 
     async def run(self) -> None:
         """Follows everything until cancelled."""
@@ -124,7 +164,7 @@ class Informers:
 
     async def _found(self, wanted: discovery.Reference, synced: asyncio.Event) -> Resource:
         """Asks for a kind until it is installed. That it is not is no reason for others to wait."""
-        backoff, said = self._backoff(), ""
+        backoff, returning, said = self._backoff(), Backoff(RETURNING), ""
         while True:
             try:
                 resource = await discovery.find(self._client, wanted)
@@ -135,7 +175,8 @@ class Informers:
             except ApiError as error:
                 if str(error) != said:
                     log.warning("cannot ask for %s in %s: %s", wanted.name, wanted.path, error)
-                said, wait = str(error), backoff.next(error.retry_after)
+                soon = is_away(error) or self._contact.is_unsettled
+                said, wait = str(error), (returning if soon else backoff).next(error.retry_after)
             await self._sleep(wait)
 
     def _informer(self, resource: Resource, whole: bool, synced: asyncio.Event) -> Informer[Any]:
@@ -157,6 +198,8 @@ class Informers:
             query=UNFINISHED if resource == PODS else (),
             same=same,
             backoff=self._backoff(),
+            contact=self._contact,
+            clock=self._clock,
             absent_seconds=self._absent_seconds,
             sleep=self._sleep,
             read_list=decode.read_list,

@@ -47,6 +47,11 @@ def handler_sync(caught_up: Callable[[], bool]) -> Check:
     return Check("sched-handler-sync", lambda: "" if caught_up() else "handlers are not synced")
 
 
+def view_freshness(stale: Callable[[], str]) -> Check:
+    """Whether what is decided on is up to date; who has lost sight of pods or nodes schedules nothing."""
+    return Check("view-freshness", stale)
+
+
 class Health(msgspec.Struct, frozen=True, kw_only=True):
     """The checks of each path, in the order they are shown."""
 

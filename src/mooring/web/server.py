@@ -56,6 +56,11 @@ MASTER = Family(
     "leader_election_master_status", Kind.GAUGE, "Whether this replica leads: 1, or 0.", ("name",),
     stability="ALPHA",
 )  # fmt: skip
+VIEW_AGE = Family(
+    "mooring_view_age_seconds", Kind.GAUGE,
+    "For how long what is decided on has not been followed; scheduling pauses when that is too long.",
+    ("resource",),
+)  # fmt: skip
 HEALTHCHECK = Family(
     "kubernetes_healthcheck", Kind.GAUGE, "The result of a health check: 1, or 0.", ("name", "type"),
     stability="STABLE",
@@ -85,6 +90,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     health: Health = Health()
     leads: Callable[[], bool] = lambda: True
     gates: FeatureGates = FeatureGates()
+    view_ages: Callable[[], Mapping[str, float]] = dict
 
 
 class Serving:
@@ -181,7 +187,8 @@ class Serving:
     async def _metrics(self, request: web.Request) -> web.Response:
         lease = self._shown.config.leader_election.resource_name
         master = Reading(MASTER, [((lease,), float(self._shown.leads()))])
-        readings = [*await read(self._shown.engine, self._shown.meter), master]
+        ages = Reading(VIEW_AGE, [((kind,), age) for kind, age in self._shown.view_ages().items()])
+        readings = [*await read(self._shown.engine, self._shown.meter), master, ages]
         return await self._exposed(request, readings, more=True)
 
     async def _resources(self, request: web.Request) -> web.Response:

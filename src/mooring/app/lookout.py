@@ -1,0 +1,92 @@
+"""Sees to it that nothing is decided on a view that is known to be old.
+
+When pods or nodes have not been followed for a while, deciding stops until all that happened meanwhile is
+known. It is said once, is seen in `/readyz` and in metrics, and on the pods that wait for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from itertools import islice
+
+from mooring.app.driver import Driver
+from mooring.engine.decisions import SCHEDULER_ERROR, Wait
+from mooring.engine.queued import ACTIVE
+from mooring.kube.informers import Informers
+from mooring.kube.resources import NODES, PODS
+
+log = logging.getLogger("mooring.app")
+
+STALE_AFTER_S = 5.0  # a watch that is cut is open again within two; a leader gives up only after ten
+LOOK_S = 0.5
+TOLD_AT_ONCE = 50  # pods on which it is said, with each look
+TOLD_IN_ALL = 1000  # of one pause: whoever reads that so many wait for the same need not be told again
+PAUSED = "scheduling is paused: {} have not been followed for {:.0f} s"
+
+
+class Lookout:
+    """Of one scheduler. `tell` writes on a pod why it waits; `may_write` says whether that is of any use."""
+
+    def __init__(
+        self,
+        informers: Informers,
+        driver: Driver,
+        tell: Callable[[Wait], None],
+        *,
+        may_write: Callable[[], bool] = lambda: True,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._informers = informers
+        self._driver = driver
+        self._tell = tell
+        self._may_write = may_write
+        self._sleep = sleep
+        self._told: set[str] = set()  # uids of pods that say so already
+
+    @property
+    def failing(self) -> str:
+        """Why nothing is decided; "" as long as something may be."""
+        if not self._driver.is_paused:
+            return ""
+        return self._stale() or "scheduling is paused until all that has happened is known"
+
+    def ages(self) -> dict[str, float]:
+        """For how many seconds kinds that must be followed have not been."""
+        return {kind.plural: self._informers.age(kind) for kind in (PODS, NODES)}
+
+    async def run(self) -> None:
+        """Looks for ever."""
+        while True:
+            await self._sleep(LOOK_S)
+            if why := self._stale():
+                await self._pause(why)
+
+    def _stale(self) -> str:
+        kind, age = max(self.ages().items(), key=lambda each: each[1])
+        return PAUSED.format(kind, age) if age > STALE_AFTER_S else ""
+
+    async def _pause(self, why: str) -> None:
+        log.warning("%s", why)
+        self._driver.pause()
+        self._told.clear()
+        while why:
+            self._tell_pods(why)
+            await self._sleep(LOOK_S)
+            why = self._stale()
+            if not why:
+                await self._informers.catch_up(PODS, NODES)
+                await self._driver.caught_up()
+                why = self._stale()
+        self._driver.resume()
+        log.info("scheduling goes on: pods and nodes are followed again")
+
+    def _tell_pods(self, why: str) -> None:
+        if not self._may_write() or not self._informers.is_in_touch:
+            return
+        ready = (queued.pod for queued in self._driver.engine.queue if queued.where is ACTIVE)
+        most = min(TOLD_AT_ONCE, TOLD_IN_ALL - len(self._told))
+        for pod in list(islice((pod for pod in ready if pod.uid not in self._told), most)):
+            self._told.add(pod.uid)
+            self._tell(Wait(pod, SCHEDULER_ERROR, why))

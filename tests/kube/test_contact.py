@@ -1,0 +1,52 @@
+"""Whether a server answers, and who hears of it."""
+
+from __future__ import annotations
+
+from mooring.errors import Forbidden, Unreachable
+from mooring.kube.contact import BETWEEN_CALLS_S, SETTLING_S, Contact
+
+AWAY, REFUSAL = Unreachable(0, "connection refused"), Forbidden(403, "no")
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_server_settles_for_a_while_after_it_has_come_back() -> None:
+    clock = Clock()
+    contact = Contact(clock)
+    assert not contact.is_unsettled
+    contact.failed(AWAY)
+    clock.now += 1000
+    assert contact.is_unsettled
+    contact.failed(REFUSAL)  # that is an answer
+    clock.now += SETTLING_S - 1
+    assert contact.is_unsettled
+    clock.now += 2
+    assert not contact.is_unsettled
+
+
+def test_a_refusal_does_not_unsettle() -> None:
+    contact = Contact()
+    contact.failed(REFUSAL)
+    assert not contact.is_unsettled
+
+
+def test_those_who_wait_are_called_when_it_comes_back_and_not_each_time_it_flaps() -> None:
+    clock = Clock()
+    contact, called = Contact(clock), list[float]()
+    with contact.waiting(lambda: called.append(clock.now)):
+        contact.worked()
+        assert called == []  # it was never away
+        for _ in range(20):
+            contact.failed(AWAY)
+            contact.worked()
+            clock.now += BETWEEN_CALLS_S / 10
+    assert len(called) <= 2
+    clock.now += 10
+    contact.failed(AWAY)
+    contact.worked()
+    assert len(called) <= 2  # nobody waits any more
