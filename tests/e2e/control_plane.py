@@ -172,7 +172,10 @@ class ControlPlane:
             f"--tls-private-key-file={serving.key}",
             f"--client-ca-file={self.authority.certificate}",
             f"--requestheader-client-ca-file={self.authority.certificate}",
-            "--requestheader-allowed-names=front-proxy",  # nobody is called that
+            "--requestheader-allowed-names=front-proxy",  # only a test has a certificate of that name
+            "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
             f"--etcd-servers=https://{LOOPBACK}:{self.ports['etcd']}",
             f"--etcd-cafile={self.authority.certificate}",
             f"--etcd-certfile={to_etcd.certificate}",

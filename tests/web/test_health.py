@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
 
-from mooring.web.health import PING, Check, Health, handler_sync, informer_sync, leader_election, shutdown
+from mooring.web.health import (
+    PING,
+    QUIET_S,
+    Check,
+    Health,
+    Teller,
+    handler_sync,
+    informer_sync,
+    leader_election,
+    shutdown,
+)
 from web.shown import get, metered, serving, talk
 
 STATE = {"synced": False, "stopping": False, "overdue": False}
@@ -85,3 +96,15 @@ async def test_slis() -> None:
         _, text = await get(client, "/metrics/slis")
     assert 'kubernetes_healthcheck{name="broken",type="readyz"} 0.0' in text
     assert 'kubernetes_healthcheck{name="ping",type="healthz"} 1.0' in text
+
+
+def test_a_check_that_fails_is_not_logged_as_often_as_it_is_asked(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    moment = [0.0]
+    tell = Teller(lambda: moment[0])
+    for _ in range(1000):
+        tell("readyz check failed: a")
+    tell("readyz check failed: b")
+    moment[0] = QUIET_S
+    tell("readyz check failed: b")
+    assert [line.getMessage()[-1] for line in caplog.records] == ["a", "b", "b"]

@@ -136,7 +136,8 @@ async def test_authorities_that_change_while_it_runs() -> None:
 
 
 async def test_a_lookup_that_fails(caplog: pytest.LogCaptureFixture) -> None:
-    for data in (None, {"client-ca-file": "no"}, {"requestheader-client-ca-file": "no"}):
+    half = config_map(trustme.CA(), trustme.CA(), **{"requestheader-allowed-names": "{"})
+    for data in (None, {"client-ca-file": "no"}, {"requestheader-client-ca-file": "no"}, half):
         with pytest.raises(ConfigError, match="extension-apiserver-authentication cannot be read"):
             await server(lookup=Lookup(Cluster(data), tolerate=False)).start()
     turns = 0
@@ -171,6 +172,8 @@ async def test_files_go_before_the_cluster(tmp_path: Path) -> None:
 
 def test_an_empty_config_map_trusts_nobody() -> None:
     assert published({}).all() == b""
+    nulls = config_map(trustme.CA(), trustme.CA(), **{"requestheader-username-headers": "null"})
+    assert published(nulls).proxy.username_headers == ()
 
 
 def test_a_name_is_not_a_signature() -> None:

@@ -6,6 +6,7 @@ Plain text. `?verbose` lists every check, `?exclude=name` leaves one out, `/read
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
@@ -14,6 +15,7 @@ from aiohttp import web
 log = logging.getLogger("mooring.web")
 
 RENEWAL_TOLERANCE_S = 20.0  # how long after its lease has run out a leader that hangs is still healthy
+QUIET_S = 10.0  # between two lines of the log that say the same
 NOT_RENEWED = "failed election to renew leadership on lease {0}"
 HEADERS = {"X-Content-Type-Options": "nosniff"}
 
@@ -66,10 +68,26 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
         return [route for name, checks in self.paths().items() for route in _routes(name, checks)]
 
 
+class Teller:
+    """Logs a line again only when it is another, or some time has passed: anybody may ask, and often."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last = ""
+        self._again_at = 0.0
+
+    def __call__(self, line: str) -> None:
+        if line != self._last or self._clock() >= self._again_at:
+            self._last, self._again_at = line, self._clock() + QUIET_S
+            log.info("%s", line)
+
+
 def _routes(name: str, checks: Sequence[Check]) -> list[web.RouteDef]:
+    teller = Teller()
+
     async def all_of_them(request: web.Request) -> web.Response:
         excluded = frozenset(request.query.getall("exclude", []))
-        return report(name, checks, excluded, verbose="verbose" in request.query)
+        return report(name, checks, excluded, verbose="verbose" in request.query, tell=teller)
 
     async def one(request: web.Request) -> web.Response:
         asked = request.match_info["check"]
@@ -82,8 +100,15 @@ def _routes(name: str, checks: Sequence[Check]) -> list[web.RouteDef]:
     return [web.get(f"/{name}", all_of_them), web.get(f"/{name}/{{check}}", one)]
 
 
-def report(name: str, checks: Sequence[Check], excluded: frozenset[str], *, verbose: bool) -> web.Response:
-    """What all checks of a path say. The reasons of those that fail are logged, not shown."""
+def report(
+    name: str,
+    checks: Sequence[Check],
+    excluded: frozenset[str],
+    *,
+    verbose: bool,
+    tell: Callable[[str], None] = log.info,
+) -> web.Response:
+    """What all checks of a path say. The reasons of those that fail are told, not shown."""
     lines, failed = [], []
     for check in checks:
         if check.name in excluded:
@@ -97,7 +122,7 @@ def report(name: str, checks: Sequence[Check], excluded: frozenset[str], *, verb
         names = ", ".join(f'"{each}"' for each in unknown)
         lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
     if failed:
-        log.info("%s check failed: %s", name, "; ".join(failed))
+        tell(f"{name} check failed: {'; '.join(failed)}")
         return _text(500, "".join(f"{line}\n" for line in (*lines, f"{name} check failed")))
     if verbose:
         return _text(200, "".join(f"{line}\n" for line in (*lines, f"{name} check passed")))

@@ -24,6 +24,7 @@ log = logging.getLogger("mooring.web")
 PLACE = "kube-system/extension-apiserver-authentication"
 AGAIN_S = 60.0
 ANY_PROXY = FrontProxy()
+FAILURES = (ApiError, msgspec.MsgspecError, ValueError)
 NOT_THERE = "client certificates are not accepted: configmap %s cannot be read: %s"
 
 
@@ -64,7 +65,7 @@ class Lookup:
         if self._getter is not None and not self._tolerate:
             try:
                 await self._look()
-            except (ApiError, ValueError) as error:
+            except FAILURES as error:
                 raise ConfigError.at("", NOT_THERE % (PLACE, error)) from error
 
     async def run(self) -> None:
@@ -73,7 +74,7 @@ class Lookup:
             try:
                 await self._look()
                 self._told = ""
-            except (ApiError, ValueError) as error:
+            except FAILURES as error:
                 if str(error) != self._told:
                     log.warning(NOT_THERE, PLACE, error)
                 self._told = str(error)
@@ -104,7 +105,8 @@ def published(data: dict[str, str]) -> Authorities:
     """What the ConfigMap says; ValueError when it is not understood."""
 
     def listed(key: str) -> tuple[str, ...]:
-        return msgspec.json.decode(data.get(f"requestheader-{key}") or "[]", type=tuple[str, ...])
+        text = data.get(f"requestheader-{key}") or "[]"
+        return msgspec.json.decode(text, type=tuple[str, ...] | None) or ()
 
     proxy = FrontProxy()
     if data.get("requestheader-client-ca-file"):

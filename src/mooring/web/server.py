@@ -27,7 +27,6 @@ from mooring.config.feature_gates import FeatureGates
 from mooring.config.load import SchedulerConfig
 from mooring.engine.engine import Engine
 from mooring.errors import ConfigError
-from mooring.framework.measures import Family, Kind
 from mooring.framework.meter import Meter
 from mooring.logs.decisions import DecisionLog
 from mooring.model.objects import Pod
@@ -39,6 +38,8 @@ from mooring.web.exposition import encode, gauges_text
 from mooring.web.health import Health
 from mooring.web.identities import Identities
 from mooring.web.lookup import Lookup
+from mooring.web.process_metrics import build_info, features, health_checks, master, view_age
+from mooring.web.profiling import Profiler
 from mooring.web.reading import Reading, read
 from mooring.web.resource_metrics import pods_of, read_resources
 from mooring.web.services import Services
@@ -52,19 +53,6 @@ _quiet.setLevel(logging.CRITICAL)
 OPEN_PATHS = ("/healthz", "/readyz", "/livez")
 SHUTDOWN_S = 3.0  # for requests under way when serving ends
 LONGEST_ANSWER_S = 90.0  # for an answer; a profile takes a minute
-MASTER = Family(
-    "leader_election_master_status", Kind.GAUGE, "Whether this replica leads: 1, or 0.", ("name",),
-    stability="ALPHA",
-)  # fmt: skip
-VIEW_AGE = Family(
-    "mooring_view_age_seconds", Kind.GAUGE,
-    "For how long what is decided on has not been followed; scheduling pauses when that is too long.",
-    ("resource",),
-)  # fmt: skip
-HEALTHCHECK = Family(
-    "kubernetes_healthcheck", Kind.GAUGE, "The result of a health check: 1, or 0.", ("name", "type"),
-    stability="STABLE",
-)  # fmt: skip
 
 
 class ServingSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +106,7 @@ class Serving:
         self._process = (ProcessCollector(registry=None), PlatformCollector(registry=None))
         self._lookup = lookup or Lookup(None)
         self._looking: asyncio.Task[None] | None = None
+        self._profiler = Profiler()
         self._runner: web.AppRunner | None = None
         self._door: Door | None = None
 
@@ -154,6 +143,7 @@ class Serving:
         """Ends what is under way and listens no more."""
         runner, self._runner = self._runner, None
         door, self._door = self._door, None
+        self._profiler.stop()
         if self._looking is not None:
             self._looking.cancel()
         if door is not None:
@@ -182,13 +172,14 @@ class Serving:
         app.add_routes(Services(self._shown.engine, self._shown.leads).routes())
         if self._settings.profiling:
             app.add_routes(flags.routes(self._shown.decisions))
+            app.add_routes(self._profiler.routes())
         return app
 
     async def _metrics(self, request: web.Request) -> web.Response:
-        lease = self._shown.config.leader_election.resource_name
-        master = Reading(MASTER, [((lease,), float(self._shown.leads()))])
-        ages = Reading(VIEW_AGE, [((kind,), age) for kind, age in self._shown.view_ages().items()])
-        readings = [*await read(self._shown.engine, self._shown.meter), master, ages]
+        shown = self._shown
+        lease = shown.config.leader_election.resource_name
+        own = [master(lease, shown.leads()), view_age(shown.view_ages()), build_info(), features(shown.gates)]
+        readings = [*await read(shown.engine, shown.meter), *own]
         return await self._exposed(request, readings, more=True)
 
     async def _resources(self, request: web.Request) -> web.Response:
@@ -198,18 +189,14 @@ class Serving:
         return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
 
     async def _slis(self, request: web.Request) -> web.Response:
-        series = [
-            ((check.name, path), float(not check.failing()))
-            for path, checks in self._shown.health.paths().items()
-            for check in checks
-        ]
-        return await self._exposed(request, [Reading(HEALTHCHECK, list(series))])
+        return await self._exposed(request, [health_checks(self._shown.health)])
 
     async def _exposed(
         self, request: web.Request, readings: list[Reading], *, more: bool = False
     ) -> web.Response:
         """The text is written in a thread: it may be long, and nothing in it changes any more."""
         accept = request.headers.get("Accept", "")
+        readings = [each for each in readings if each.family.name not in self._settings.disabled_metrics]
         body, content_type = await asyncio.to_thread(encode, readings, accept, self._process if more else ())
         return web.Response(body=body, headers={"Content-Type": content_type})
 
