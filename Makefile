@@ -2,7 +2,7 @@
 # locked dependencies. Nothing outside this folder is touched, but for the programs of the end-to-end tests:
 # MOORING_E2E_CACHE says where they are kept.
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NODES ?= 10
