@@ -28,7 +28,7 @@ demo: $(READY) ## place the quick start on the embedded cluster, with a report
 	$(BIN)/mooring simulate examples/quickstart --report out/demo
 
 test: $(READY) ## every test that needs no extra toolchain
-	$(BIN)/python -m pytest tests examples/spot/tests
+	$(BIN)/python -m pytest -n auto --dist worksteal tests examples/spot/tests
 
 e2e: $(READY) ## tests against a real control plane, built from Go modules (needs Go 1.26) and kept in a cache
 	$(BIN)/python tests/e2e/binaries.py

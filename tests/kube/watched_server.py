@@ -162,11 +162,14 @@ class WatchedServer:
                 raise Refused(404, "the server could not find the requested resource", "NotFound")
             elif "watch" in query:
                 is_short = int(query["timeoutSeconds"]) <= 3
-                yield self._watch(request.path, int(query["resourceVersion"]), is_short)
+                yield self._watch(request.path, self._version(query["resourceVersion"]), is_short)
             else:
                 yield self._list(request.path, query)
         except Refused as refused:
             yield Answer(refused.code, refused.body())
+
+    def _version(self, said: str) -> int:
+        return int(said)
 
     def _list(self, path: str, query: dict[str, str]) -> Answer:
         limit, token = int(query["limit"]), query.get("continue", "")

@@ -22,6 +22,7 @@ from mooring.model.objects import Object, ObjectMeta
 from mooring.sim.checks.between import mistakes_between
 from mooring.sim.checks.heads import head_mistakes, kind_mistakes
 from mooring.sim.checks.objects import object_mistakes
+from mooring.sim.checks.storage import storage_mistakes
 from mooring.sim.checks.times import time_annotations
 from mooring.sim.defaults import DEFAULT_NAMESPACE
 from mooring.sim.kinds import TYPES, Typed, is_typed, scopes_of
@@ -113,7 +114,7 @@ def _entry(spot: Spot, cluster_wide: frozenset[str]) -> tuple[Entry | None, list
         value, mistakes = convert(spot.document, spot.path, cast(Any, TYPES[kind]), ignore_unknown=True)
         mistakes += object_mistakes(kind, spot)
     else:
-        mistakes += time_annotations(spot.child("metadata"))
+        mistakes += [*time_annotations(spot.child("metadata")), *storage_mistakes(kind, spot)]
     meta, wrong = convert(spot.document, (*spot.path, "metadata"), ObjectMeta, ignore_unknown=True)
     mistakes += wrong if value is None and not mistakes else []
     if mistakes or meta is None:

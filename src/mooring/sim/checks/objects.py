@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from mooring.errors import Mistake
 from mooring.sim.checks import quantities, selectors
 from mooring.sim.checks.pods import not_negative, pod_spec, taint
+from mooring.sim.checks.storage import claim_templates
 from mooring.sim.checks.times import time_annotations
 from mooring.sim.spot import Spot
 
@@ -66,6 +67,7 @@ def _selects_its_own(spec: Spot) -> Iterator[Mistake]:
 def _stateful(workload: Spot) -> Iterator[Mistake]:
     yield from _workload(workload)
     yield from not_negative(workload.child("spec", "ordinals", "start"))
+    yield from claim_templates(workload.child("spec", "volumeClaimTemplates"))
     policy = workload.child("spec", "podManagementPolicy")
     yield from selectors.one_of(policy, ("OrderedReady", "Parallel"))
 

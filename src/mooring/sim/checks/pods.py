@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from mooring.errors import Mistake
 from mooring.sim.checks import quantities, selectors
+from mooring.sim.checks.storage import claim_template
 from mooring.sim.spot import Spot
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -25,6 +26,8 @@ def pod_spec(spec: Spot) -> Iterator[Mistake]:
         yield from _toleration(toleration)
     for constraint in spec.child("topologySpreadConstraints").items():
         yield from _spread(constraint)
+    for volume in spec.child("volumes").items():
+        yield from claim_template(volume.child("ephemeral", "volumeClaimTemplate"))
     yield from selectors.one_of(spec.child("preemptionPolicy"), ("PreemptLowerPriority", "Never"))
     yield from not_negative(spec.child("terminationGracePeriodSeconds"))
 
