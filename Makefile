@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 NODES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test e2e conformance cluster check arena peer chaos bench soak lock clean
+.PHONY: help setup demo test e2e conformance cluster check arena peer chaos bench soak fuzz lock clean
 
 help: ## what can be done here
 	@grep -E '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -64,6 +64,10 @@ bench: $(READY) ## everything that has a target, scaled to this machine; fails w
 soak: $(READY) ## long random comparisons with the oracle; SOAK_EXAMPLES or SOAK_CPU_SECONDS says how long
 	@SOAK_EXAMPLES=$(SOAK_EXAMPLES) SOAK_CPU_SECONDS=$(SOAK_CPU_SECONDS) SOAK_SEED=$(SOAK_SEED) \
 	  $(BIN)/python tests/soak.py
+
+fuzz: $(READY) ## nonsense of every kind, for FUZZ_CPU_SECONDS (an hour): objects, answers, manifests, plugins
+	@SOAK_EXAMPLES=$(SOAK_EXAMPLES) SOAK_CPU_SECONDS=$(or $(FUZZ_CPU_SECONDS),3600) SOAK_SEED=$(SOAK_SEED) \
+	  $(BIN)/python tests/soak.py tests/fuzz
 
 lock: $(READY) ## writes requirements.lock anew from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --group dev --python-version 3.11 --generate-hashes \

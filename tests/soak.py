@@ -1,6 +1,7 @@
-"""`make soak`: long random comparisons, in rounds of new seeds.
+"""`make soak` and `make fuzz`: long random runs, in rounds of new seeds.
 
     python tests/soak.py                                 one round of SOAK_EXAMPLES examples, or 2000
+    python tests/soak.py tests/fuzz                      only the tests below a folder
     SOAK_CPU_SECONDS=3600 python tests/soak.py           rounds until they have used an hour of processor time
     SOAK_SEED=17 SOAK_EXAMPLES=200 python tests/soak.py  the round that was told with seed 17, once more
 
@@ -69,10 +70,15 @@ def soak(want: Wanted, play: Round, cpu_used: Callable[[], float], say: Callable
         seed, number = seed + want.examples, number + 1
 
 
-def play_round(seed: int, examples: int) -> int:
-    words = [sys.executable, "-m", "pytest", "tests", "-m", "soak", f"--hypothesis-seed={seed}"]
-    told = {"MOORING_SOAK_SEED": str(seed), "MOORING_SOAK_EXAMPLES": str(examples)}
-    return subprocess.run(words, cwd=ROOT, env=os.environ | told, check=False).returncode
+def rounds_of(folder: str) -> Round:
+    """Plays the long tests below a folder."""
+
+    def play(seed: int, examples: int) -> int:
+        words = [sys.executable, "-m", "pytest", folder, "-m", "soak", f"--hypothesis-seed={seed}"]
+        told = {"MOORING_SOAK_SEED": str(seed), "MOORING_SOAK_EXAMPLES": str(examples)}
+        return subprocess.run(words, cwd=ROOT, env=os.environ | told, check=False).returncode
+
+    return play
 
 
 def cpu_of_rounds() -> float:
@@ -86,4 +92,5 @@ def say_line(line: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(soak(wanted(os.environ), play_round, cpu_of_rounds, say_line))
+    chosen = sys.argv[1] if len(sys.argv) > 1 else "tests"
+    sys.exit(soak(wanted(os.environ), rounds_of(chosen), cpu_of_rounds, say_line))

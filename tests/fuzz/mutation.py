@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 MOST_CHANGES = 4
+PUT_IN = (b"\r\n", b"\n", b"\x00", b"\xff", b"9" * 5000, b"{", b"]", b":")
 
 STRANGE: tuple[Callable[[], Any], ...] = (
     lambda: None,
@@ -43,8 +45,8 @@ STRANGE: tuple[Callable[[], Any], ...] = (
     lambda: '["a","a"]',
     lambda: "null",
     lambda: "[" * 3000,
-    lambda: [],
-    lambda: {},
+    list,
+    dict,
     lambda: [None],
     lambda: [[]],
     lambda: {"": ""},
@@ -79,7 +81,7 @@ def changed_bytes(rng: random.Random, data: bytes) -> bytes:
             case 1:
                 found[start:start] = found[start:end]
             case 2:
-                found[start:start] = rng.choice((b"\r\n", b"\n", b"\x00", b"\xff", b"9" * 5000, b"{", b"]", b":"))
+                found[start:start] = rng.choice(PUT_IN)
             case 3 if end > start:
                 found[start] = rng.randrange(256)
             case 4 if end > start:
@@ -93,7 +95,7 @@ def pieces(rng: random.Random, data: bytes) -> list[bytes]:
     """The bytes in pieces of random length, as a network might bring them."""
     cuts = sorted(rng.randint(0, len(data)) for _ in range(rng.randint(0, 6)))
     bounds = [0, *cuts, len(data)]
-    return [data[start:end] for start, end in zip(bounds, bounds[1:], strict=False) if end > start]
+    return [data[start:end] for start, end in pairwise(bounds) if end > start]
 
 
 def _paths(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""Whatever stands in labels and annotations of pods, everybody else is placed, and those pods say why they wait."""
+"""Whatever stands in labels and annotations of pods, everybody else is placed."""
 
 from __future__ import annotations
 

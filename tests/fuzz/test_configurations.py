@@ -1,4 +1,4 @@
-"""Whatever stands in a configuration or a kubeconfig, it is read, or every mistake in it is told at its place."""
+"""Whatever stands in a configuration or a kubeconfig: it is read, or its mistakes are told at their place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ KUBECONFIG = {
     "clusters": [{"name": "x", "cluster": {"server": "https://x:6443/a", "proxy-url": "http://proxy:3128"}}],
     "users": [
         {"name": "x", "user": {"token": "secret", "username": "u", "password": "p"}},
-        {"name": "e", "user": {"exec": {"command": "c", "args": ["a"], "env": [{"name": "n", "value": "v"}]}}},
+        {
+            "name": "e",
+            "user": {"exec": {"command": "c", "args": ["a"], "env": [{"name": "n", "value": "v"}]}},
+        },
     ],
     "contexts": [
         {"name": "x", "context": {"cluster": "x", "user": "x", "namespace": "n"}},

@@ -12,8 +12,8 @@ from mooring.kube.exchange import Connections
 from mooring.kube.http_answer import Answer, AnswerReader, BadAnswer
 
 SOUND = (
-    b"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{\"kind\":\"Status\"}",
-    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;x=y\r\nabcd\r\n10\r\n0123456789abcdef\r\n0\r\n\r\n",
+    b'HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{"kind":"Status"}',
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;x=y\r\nabcd\r\n0a\r\n0123456789\r\n0\r\n\r\n",
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nz\r\n0\r\nTrailer: yes\r\n\r\n",
     b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 409 Conflict\r\nContent-Length: 2\r\nRetry-After: 1\r\n\r\n{}",
     b"HTTP/1.1 204 No Content\r\n\r\n",

@@ -1,4 +1,4 @@
-"""Whatever stands in manifests, they are simulated to an end, or every mistake in them is told at its place."""
+"""Whatever stands in manifests: they are simulated to an end, or their mistakes are told at their place."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ def spoilt(rng: random.Random) -> str:
 def simulated(entries: tuple[Entry, ...]) -> Result:
     registry = make_registry()
     engine = make_engine(default_config(registry), registry)
-    result = Simulation(
-        engine, entries, seed=0, scheduler_names=tuple(engine.profiles), until=UNTIL_S
-    ).run()
+    result = Simulation(engine, entries, seed=0, scheduler_names=tuple(engine.profiles), until=UNTIL_S).run()
     engine.check()
     return result
 
@@ -53,7 +51,11 @@ def is_small(entries: tuple[Entry, ...]) -> bool:
 
 def _number(data: dict[str, Any]) -> int:
     spec = data.get("spec")
-    counts = [spec.get(name) for name in ("replicas", "completions", "parallelism")] if isinstance(spec, dict) else []
+    counts = (
+        [spec.get(name) for name in ("replicas", "completions", "parallelism")]
+        if isinstance(spec, dict)
+        else []
+    )
     return max((count for count in counts if isinstance(count, int)), default=0)
 
 

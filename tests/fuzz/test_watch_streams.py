@@ -22,7 +22,11 @@ from mooring.model.objects import Pod
 
 MOST_TURNS = 5000
 POD: dict[str, Any] = {
-    "metadata": {"labels": {"app": "web"}, "annotations": {"note": "x"}, "ownerReferences": [{"kind": "Job"}]},
+    "metadata": {
+        "labels": {"app": "web"},
+        "annotations": {"note": "x"},
+        "ownerReferences": [{"kind": "Job"}],
+    },
     "spec": {
         "nodeName": "n",
         "containers": [{"name": "c", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}],
@@ -69,7 +73,7 @@ class Liar(Fate):
 
 
 class LyingServer(WatchedServer):
-    """Lists are wrong as well, while its fate lies; versions that are none are refused as by a real server."""
+    """While its fate lies, its lists do too. Versions that are none are refused, as a real server does."""
 
     def __init__(self, rng: random.Random, fate: Liar) -> None:
         super().__init__(fate)

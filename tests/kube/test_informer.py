@@ -284,6 +284,24 @@ async def test_a_kind_that_is_removed_takes_its_objects_with_it(following: Follo
     await following.caught_up()
 
 
+async def test_a_server_restored_from_a_backup_is_listed_anew(following: Following) -> None:
+    """Its versions have gone back: it never reaches the one that was known."""
+    following.pod("one")
+    assert await following.caught_up() == [(ADD, "one", "1")]
+
+    def too_large() -> None:
+        raise Refused(504, "Too large resource version: 9, current: 2", "Timeout")
+
+    def cut() -> None:
+        raise Cut
+
+    following.plan.lines = [cut]
+    following.plan.answers = [too_large]
+    following.pod("two")
+    assert await following.caught_up() == [(ADD, "two", "1")]
+    assert ["watch" in query for query in following.asked] == [False, True, True, False, True]
+
+
 async def test_what_the_server_has_forgotten_is_listed_at_once(following: Following) -> None:
     following.pod("a")
     await following.caught_up()

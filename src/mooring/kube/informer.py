@@ -131,6 +131,8 @@ class Informer(Generic[T]):
             return None if heard or self._heard else self._backoff.next()
         except ApiError as error:
             self._complain(error)
+            if is_unknown_version(error):
+                self._version = ""
             self._contact.failed(error)
             soon = is_away(error) or self._contact.is_unsettled
             return (self._returning if soon else self._backoff).next(error.retry_after)
@@ -395,6 +397,12 @@ class Informer(Generic[T]):
     def _name(self) -> str:
         group = self.resource.group
         return f"{self.resource.plural}.{group}" if group else self.resource.plural
+
+
+def is_unknown_version(error: ApiError) -> bool:
+    """Whether the server has never had the version that was named: one that is none, or one of a history that
+    is not its own any more, as after it was restored from a backup. Only a list helps."""
+    return error.code in (400, 422) or "Too large resource version" in str(error)
 
 
 def _head(raw: Read) -> WireMeta | None:
