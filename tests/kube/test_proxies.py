@@ -8,11 +8,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 import trustme
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kube.serving import ask, ask_long, connected, pem, say_ok, server_tls, serving
 from mooring.errors import Unreachable
 from mooring.kube.access import Access
-from mooring.kube.proxies import proxy_for
+from mooring.kube.proxies import is_exempt, proxy_for
 
 OK = (200, b'{"ok":true}')
 BOTH = pytest.mark.parametrize("asking", [ask, ask_long], ids=["short", "long"])
@@ -115,6 +117,11 @@ async def test_a_proxy_that_is_not_there(asking, unused_tcp_port: int) -> None:
         ("https://localhost:6443", {"HTTPS_PROXY": "http://p:1"}, ""),
         ("https://127.0.0.1:6443", {"HTTPS_PROXY": "http://p:1"}, ""),
         ("https://[::1]:6443", {"HTTPS_PROXY": "http://p:1"}, ""),
+        ("https://api.example", {"HTTPS_PROXY": "p:3128"}, "http://p:3128"),
+        ("https://api.example", {"HTTPS_PROXY": "ann:pw@p:3128"}, "http://ann:pw@p:3128"),
+        ("https://api.example", {"HTTPS_PROXY": "https://p:1"}, "https://p:1"),
+        ("https://api.example", {"HTTPS_PROXY": "http://p:1", "https_proxy": "http://q:1"}, "http://p:1"),
+        ("https://10.1.2.3:6443", {"HTTPS_PROXY": "http://p:1", "NO_PROXY": "a, 10.0.0.0/8"}, ""),
     ],
 )
 def test_the_proxy_of_the_environment(
@@ -126,6 +133,47 @@ def test_the_proxy_of_the_environment(
     for name, value in env.items():
         monkeypatch.setenv(name, value)
     assert proxy_for(Access(server=server)) == proxy
+
+
+@pytest.mark.parametrize(
+    ("no_proxy", "host", "port", "exempt"),
+    [
+        ("10.0.0.0/8", "10.1.2.3", 6443, True),
+        ("10.1.2.3/8", "10.9.9.9", 6443, True),  # bits of the host do not matter
+        ("10.0.0.0/8", "11.1.2.3", 6443, False),
+        ("10.0.0.0/8", "api.example", 6443, False),
+        ("fd00::/8", "fd12::1", 6443, True),
+        ("fd00::/8", "10.1.2.3", 6443, False),
+        ("10.0.0.0/8", "::ffff:10.1.2.3", 6443, True),
+        ("10.1.2.3", "10.1.2.3", 6443, True),
+        ("10.1.2.3:6443", "10.1.2.3", 6443, True),
+        ("10.1.2.3:443", "10.1.2.3", 6443, False),
+        ("fd12::1", "fd12:0::1", 6443, True),
+        ("[fd12::1]", "fd12::1", 6443, True),
+        ("[fd12::1]:6443", "fd12::1", 6443, True),
+        ("[fd12::1]:443", "fd12::1", 6443, False),
+        ("example.com", "example.com", 443, True),
+        ("example.com", "api.example.com", 443, True),
+        ("example.com", "notexample.com", 443, False),
+        (".example.com", "api.example.com", 443, True),
+        (".example.com", "example.com", 443, False),
+        ("*.example.com", "api.example.com", 443, True),
+        ("*.example.com", "example.com", 443, False),
+        ("example.com:443", "api.example.com", 443, True),
+        ("example.com:443", "api.example.com", 6443, False),
+        ("EXAMPLE.com", "api.example.com", 443, True),
+        ("other, *", "anything", 1, True),
+        ("", "example.com", 443, False),
+        (",, ,:443,/8,10.0.0.0/99,[,]:1,.", "example.com", 443, False),
+    ],
+)
+def test_who_is_asked_without_a_proxy(no_proxy: str, host: str, port: int, exempt: bool) -> None:
+    assert is_exempt(host, port, no_proxy) is exempt
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_nothing_in_the_list_breaks_anything(host: str, no_proxy: str) -> None:
+    assert is_exempt(host, 443, no_proxy) in (True, False)
 
 
 def test_the_kubeconfigs_proxy_goes_before(monkeypatch: pytest.MonkeyPatch) -> None:
