@@ -50,6 +50,18 @@ async def test_a_code_other_than_200() -> None:
         await ask(extender(url_prefix=server.url))
 
 
+async def test_nothing_is_bound_for_who_does_not_lead() -> None:
+    """Not even by an extender whose failure would not matter: reading goes on."""
+    with serving(says({})) as server:
+        binds = extender(url_prefix=server.url, bind_verb="bind", ignorable=True)
+        async with ExtenderClient([binds], may_bind=lambda: False) as client:
+            with pytest.raises(ExtenderError, match="no longer leads"):
+                await client.bind(0, pod("p"), "a")
+            assert server.asked == []
+            await client.ask(0, "filter", ARGS)
+    assert len(server.asked) == 1
+
+
 async def test_too_late() -> None:
     release = Event()
 

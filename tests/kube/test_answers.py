@@ -18,7 +18,7 @@ from mooring.errors import (
     Unauthorized,
     Unreachable,
 )
-from mooring.kube.answers import error_from, error_of_event
+from mooring.kube.answers import LONGEST_WAIT_S, error_from, error_of_event
 
 
 def status(code: int, reason: str = "", message: str = "its own words", **details: Any) -> bytes:
@@ -72,14 +72,21 @@ def test_an_expired_list_is_gone_whatever_its_code() -> None:
         ({"Retry-After": "0"}, {}, 0.0),
         ({}, {"retryAfterSeconds": 3}, 3.0),
         ({"Retry-After": "7"}, {"retryAfterSeconds": 3}, 7.0),
-        ({"Retry-After": "Thu, 01 Jan 1970 00:02:00 GMT"}, {}, 20.0),
-        ({"Retry-After": "Thu, 01 Jan 1970 00:01:00 GMT"}, {}, 0.0),
-        ({"Retry-After": "soon"}, {}, None),
+        ({"Retry-After": " 7 "}, {}, 7.0),
+        ({"Retry-After": "86400"}, {}, LONGEST_WAIT_S),
+        ({"Retry-After": "9" * 5000}, {}, LONGEST_WAIT_S),
+        ({}, {"retryAfterSeconds": 86400}, LONGEST_WAIT_S),
+        ({}, {"retryAfterSeconds": 10**400}, LONGEST_WAIT_S),
+        ({}, {"retryAfterSeconds": -5}, None),
+        *(
+            ({"Retry-After": text}, {}, None)
+            for text in ("soon", "-5", "nan", "inf", "1e9", "1.5", "\u0663", "Thu, 01 Jan 2099 00:02:00 GMT")
+        ),
         ({}, {"retryAfterSeconds": 0}, None),
     ],
 )
 def test_when_to_ask_again(header: dict[str, str], details: dict[str, int], seconds: float | None) -> None:
-    error = error_from(429, status(429, **details), header, now=lambda: 100.0)
+    error = error_from(429, status(429, **details), header)
     assert error.retry_after == seconds
 
 
@@ -89,7 +96,9 @@ def test_a_page_that_is_no_status_is_quoted() -> None:
     assert len(str(error_from(502, b"x" * 100_000, {}))) < 600
 
 
-@pytest.mark.parametrize("body", [b"", b'{"kind":"Pod"}', b"{", b'{"kind":"Status","code":"x"}', b"[1]"])
+@pytest.mark.parametrize(
+    "body", [b"", b'{"kind":"Pod"}', b"{", b'{"kind":"Status","code":"x"}', b"[1]", b"[" * 100_000]
+)
 def test_a_body_that_is_no_status_still_is_the_right_error(body: bytes) -> None:
     error = error_from(404, body, {})
     assert type(error) is NotFound

@@ -274,6 +274,9 @@ class Written(asyncio.Transport):
     def close(self) -> None:
         self.closed = True
 
+    def abort(self) -> None:
+        self.closed = True
+
 
 @given(
     st.lists(st.binary(max_size=20), min_size=1, max_size=5),

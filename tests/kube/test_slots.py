@@ -56,13 +56,40 @@ def test_slots_come_back_whatever_is_cancelled(seed: int, limit: int) -> None:
                     busy -= 1
 
         calls = [asyncio.ensure_future(call(chance.choice(LANES))) for _ in range(30)]
+        largest = limit
         for _ in range(10):
             await asyncio.sleep(chance.choice([0.0, 0.1]))
             chance.choice(calls).cancel()
             chance.choice(calls).cancel()
+            slots.resize(chance.choice([1, limit, 2 * limit]))
+            largest = max(largest, slots.limit)
         await asyncio.gather(*calls, return_exceptions=True)
-        assert most <= limit
-        assert slots._free == limit
+        assert most <= largest
+        assert slots._free == slots.limit
         assert slots.quiet.is_set()
+
+    in_virtual_time(run())
+
+
+def test_more_slots_go_to_who_waits_and_fewer_to_nobody() -> None:
+    async def run() -> None:
+        slots, freed = Slots(1), list[int]()
+        assert slots.take_now(BINDING)
+        waiting = [asyncio.ensure_future(slots.take(EVENT)) for _ in range(3)]
+        await asyncio.sleep(0)
+        slots.resize(3)
+        await asyncio.sleep(0)
+        assert [each.done() for each in waiting] == [True, True, False]
+        slots.resize(1)
+        slots.give(BINDING)
+        slots.give(EVENT)
+        await asyncio.sleep(0)
+        assert not waiting[2].done()
+        slots.give(EVENT)
+        await waiting[2]
+        slots.on_free = lambda: freed.append(slots.free())
+        slots.give(EVENT)
+        slots.resize(5)
+        assert freed == [1, 5]
 
     in_virtual_time(run())

@@ -292,3 +292,17 @@ async def test_a_watch_goes_on_when_the_certificate_changes(authority: trustme.C
                 go_on.set()
                 assert [lines async for lines in bursts] == [[b"2"]]
             assert await ask(transport) == OK
+
+
+def test_a_server_that_is_not_verified_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    for verify, server in (
+        (True, "https://a"),
+        (False, "http://b"),
+        (False, "https://c"),
+        (False, "https://c"),
+    ):
+        Transport(Access(server=server, verify=verify))
+    assert [record.getMessage() for record in caplog.records] == [
+        "insecure-skip-tls-verify is set: whoever answers at https://c is believed to be the API server, "
+        "and is shown this scheduler's credentials"
+    ]

@@ -72,10 +72,11 @@ class LiveScheduler:
         self.decisions = DecisionLog(engine)
         self._config = config
         self._transport = Transport(access)
-        self._lease_transport = Transport(access, connections=LEASE_CONNECTIONS)
-        self._extenders = ExtenderClient(config.extenders)
+        self._lease_transport = Transport(access, connections=LEASE_CONNECTIONS, most=LEASE_CONNECTIONS)
+        self._extenders = ExtenderClient(config.extenders, may_bind=self.may_write)
         self.client = Client(self._transport, self._limiter())
         slots = Slots()
+        self._transport.on_width = slots.resize
         self._writing = self._limiter()
         writing = Fenced(self._transport, self.may_write)
         self.recorder = Recorder(Client(writing, self._limiter()), slots=slots)
@@ -132,6 +133,7 @@ class LiveScheduler:
 
     async def _live(self, group: asyncio.TaskGroup) -> None:
         """Follows the cluster, waits until it leads, and then decides."""
+        self._begin(group, self._transport.warm())
         if not self._config.delay_cache_until_active:
             await self._follow(group)
         await self._lead(group)

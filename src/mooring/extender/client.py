@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -18,6 +18,7 @@ from mooring.model.objects import Pod
 HEADERS = {"Content-Type": "application/json"}
 REFUSED = "failed {verb} with extender at URL {url}, code {code}"
 TOO_LATE = 'Post "{url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
+NOT_ALLOWED = "this scheduler no longer leads, so no extender binds for it"
 UNREACHABLE = 'Post "{url}": {why}'
 
 
@@ -26,10 +27,11 @@ class ExtenderError(MooringError):
 
 
 class ExtenderClient:
-    """The extenders of one configuration, by their number in it."""
+    """The extenders of one configuration, by their number in it. They bind only while `may_bind` says so."""
 
-    def __init__(self, extenders: Sequence[Extender]) -> None:
+    def __init__(self, extenders: Sequence[Extender], *, may_bind: Callable[[], bool] = lambda: True) -> None:
         self._extenders = extenders
+        self._may_bind = may_bind
         self._tls = [
             tls_context(extender, f"extenders[{number}]") for number, extender in enumerate(extenders)
         ]
@@ -48,7 +50,8 @@ class ExtenderClient:
         extender = self._extenders[number]
         url = f"{extender.url_prefix.rstrip('/')}/{verb}"
         if self._session is None:
-            self._session = aiohttp.ClientSession()  # only here: it belongs to the loop that runs
+            # Only here: it belongs to the loop that runs. Nobody waits for a connection of somebody else.
+            self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
         tls = extender.tls_config
         try:
             async with self._session.post(
@@ -64,13 +67,17 @@ class ExtenderClient:
                 return await response.read()
         except TimeoutError:
             raise ExtenderError(TOO_LATE.format(url=url)) from None
-        except (aiohttp.ClientError, OSError, ValueError) as error:
+        except ExtenderError:
+            raise
+        except Exception as error:  # whatever it is, there is no answer
             raise ExtenderError(UNREACHABLE.format(url=url, why=_why(error))) from error
 
     async def bind(self, number: int, pod: Pod, node_name: str) -> bool:
         """Has an extender bind a pod. False: it failed, and may, so somebody else has to bind it."""
         extender = self._extenders[number]
         wanted = BindingArgs(pod.name, pod.namespace, pod.uid, node_name)
+        if not self._may_bind():
+            raise ExtenderError(NOT_ALLOWED)
         try:
             check_bound(await self.ask(number, extender.bind_verb, wanted))
         except (ExtenderError, AnswerError):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from email.utils import parsedate_to_datetime
+from collections.abc import Mapping
 from http import HTTPStatus
 
 import msgspec
@@ -21,6 +19,7 @@ from mooring.errors import (
     Unreachable,
 )
 
+LONGEST_WAIT_S = 30.0  # whatever a server, or a proxy before it, asks for
 MOST_WORDS = 500  # characters kept of an answer that is not the API server's own (a proxy's page)
 
 _TYPES: dict[int, type[ApiError]] = {
@@ -52,14 +51,12 @@ class Status(msgspec.Struct, frozen=True):
 _decode = msgspec.json.Decoder(Status).decode
 
 
-def error_from(
-    status: int, body: bytes, headers: Mapping[str, str], now: Callable[[], float] = time.time
-) -> ApiError:
+def error_from(status: int, body: bytes, headers: Mapping[str, str]) -> ApiError:
     """The error an answer with an HTTP code of 300 or more stands for."""
     said = _status_in(body)
     if said is None or said.kind != "Status":
         said = Status("Status", status, _words(status, body))
-    return _error(said, status, _retry_after(headers.get("Retry-After", ""), now))
+    return _error(said, status, _retry_after(headers.get("Retry-After", "")))
 
 
 def error_of_event(body: bytes | msgspec.Raw) -> ApiError:
@@ -72,7 +69,9 @@ def error_of_event(body: bytes | msgspec.Raw) -> ApiError:
 
 def _error(said: Status, code: int, retry_after: float | None) -> ApiError:
     if retry_after is None and said.details and said.details.retry_after_seconds > 0:
-        retry_after = float(said.details.retry_after_seconds)
+        retry_after = said.details.retry_after_seconds
+    if retry_after is not None:
+        retry_after = float(min(retry_after, LONGEST_WAIT_S))
     kind = _TYPES_BY_REASON.get(said.reason) or _TYPES.get(code, ApiError)
     return kind(code, said.message or _phrase(code), said.reason, retry_after)
 
@@ -80,7 +79,7 @@ def _error(said: Status, code: int, retry_after: float | None) -> ApiError:
 def _status_in(body: bytes) -> Status | None:
     try:
         return _decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
 
 
@@ -96,13 +95,7 @@ def _phrase(status: int) -> str:
         return f"the server answers {status}"
 
 
-def _retry_after(text: str, now: Callable[[], float]) -> float | None:
-    """Seconds to wait, from a header that names seconds or a date."""
-    if not text:
-        return None
-    if text.strip().isdecimal():
-        return float(text)
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - now())
-    except ValueError:
-        return None
+def _retry_after(text: str) -> float | None:
+    """Seconds to wait. Anything but a number is passed over, as client-go does."""
+    text = text.strip()
+    return float(text) if text.isascii() and text.isdigit() else None

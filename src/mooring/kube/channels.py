@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -13,21 +14,27 @@ from mooring.kube.access import Access
 from mooring.kube.credentials import Credential
 from mooring.kube.exchange import Connections
 from mooring.kube.proxies import proxy_authorization, proxy_for
+from mooring.kube.sockets import watch_over
 from mooring.kube.tls import tls_context
 
 BUFFER = 1 << 18  # bytes of an answer that may wait to be read
 LISTS = 8  # connections for what is long; a watch has one of its own besides
 DEFAULT_PORTS = {"http": 80, "https": 443}
+PROBE = "GET {}/version HTTP/1.1\r\nHost: {}\r\n\r\n"  # anybody may ask; any answer will do
 OWN_HEADERS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
-
-# A server that is silently gone is found out after 45 s, as client-go does it.
-SILENCE, PROBE_EVERY, PROBES = 15, 10, 3
 
 
 class Channels:
     """Closed when they are retired and nobody uses them any more."""
 
-    def __init__(self, access: Access, credential: Credential, limit: int) -> None:
+    def __init__(
+        self,
+        access: Access,
+        credential: Credential,
+        limits: tuple[int, int],
+        on_width: Callable[[int], None] = lambda width: None,
+    ) -> None:
+        limit, most = limits
         parts = urlsplit(access.server)
         tls = tls_context(access, credential) if parts.scheme == "https" else None
         self.proxy = proxy_for(access) or None
@@ -36,7 +43,17 @@ class Channels:
         if self.proxy is None:
             port = parts.port or DEFAULT_PORTS[parts.scheme]
             host = parts.hostname or ""
-            self.short = Connections(host, port, tls, server_name=access.server_name, limit=limit)
+            probe = PROBE.format(parts.path.rstrip("/"), parts.netloc.rpartition("@")[2])
+            self.short = Connections(
+                host,
+                port,
+                tls,
+                server_name=access.server_name,
+                limit=limit,
+                most=most,
+                probe=probe.encode("ascii", "ignore"),
+                on_width=on_width,
+            )
         ssl = True if tls is None else tls
         self._lists = _session(
             aiohttp.TCPConnector(limit=limit if self.proxy else LISTS, ssl=ssl, socket_factory=_socket)
@@ -88,13 +105,5 @@ def _session(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
 def _socket(address: aiohttp.AddrInfoType) -> socket.socket:
     family, kind, protocol, _, _ = address
     made = socket.socket(family, kind, protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in (
-        ("TCP_KEEPIDLE", SILENCE),
-        ("TCP_KEEPINTVL", PROBE_EVERY),
-        ("TCP_KEEPCNT", PROBES),
-        ("TCP_USER_TIMEOUT", 1000 * (SILENCE + PROBE_EVERY * PROBES)),
-    ):
-        if hasattr(socket, option):  # each system has its own
-            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    watch_over(made)
     return made

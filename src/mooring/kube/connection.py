@@ -7,16 +7,25 @@ been carried out.
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
+import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import cast
 
 from mooring.errors import Unreachable
 from mooring.kube.http_answer import Answer, AnswerReader, BadAnswer
+from mooring.kube.sockets import watch_over
 
+log = logging.getLogger("mooring.kube")
+
+TOO_MANY = 429
 CUT = "the connection was closed before the answer"
 TOO_LATE = "no answer in time"
+NEVER_SENT = "no connection was free in time"
+UNFORESEEN = "reading the answer failed: {}: {}"
 
 
 class Asked:
@@ -30,10 +39,11 @@ class Asked:
         timeout_s: float,
         waiter: asyncio.Future[Answer],
         check: Callable[[], None] | None,
+        now: float = 0.0,
     ) -> None:
         self.request = request
         self.timeout_s = timeout_s
-        self.deadline = 0.0
+        self.deadline = now + timeout_s  # to be sent by then; once it is sent, to be answered by
         self.waiter = waiter
         self.check = check
 
@@ -49,37 +59,49 @@ class Asked:
                 return False
         return True
 
-    def fail(self, why: str) -> None:
+    def fail(self, why: str, *, sent: bool = True) -> None:
         if not self.waiter.done():
-            self.waiter.set_exception(Unreachable(0, why, sent=True))
+            self.waiter.set_exception(Unreachable(0, why, sent=sent))
 
 
 class Connection(asyncio.Protocol):
     """`on_rest` hears when everything is answered, or the connection is over."""
 
-    def __init__(self, on_rest: Callable[[Connection], None]) -> None:
+    def __init__(
+        self, on_rest: Callable[[Connection], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.idle_since = 0.0
         self.usable = False
         self.lost_several = False  # it ended before all that went out together was answered
         self.size, self.asked_at = 0, 0.0  # how many requests went out together last, and when
+        self.heard_at = 0.0  # when something came last, or was asked
+        self.refused = False  # the server said that it is asked too much
         self.waiting: deque[Asked] = deque()  # in the order they were sent
         self._on_rest = on_rest
+        self._clock = clock
         self._transport: asyncio.Transport | None = None
         self._reader = AnswerReader()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport, self.usable = cast(asyncio.Transport, transport), True
+        if (made := transport.get_extra_info("socket")) is not None:
+            with suppress(OSError):
+                watch_over(made)
 
     def data_received(self, data: bytes) -> None:
         if not self.waiting:
             self.close()  # nobody asked: whatever this is, it answers no request of ours
             return
+        self.heard_at = self._clock()
         try:
             answer = self._reader.feed(data)
             while answer is not None and self._answered(answer):
                 answer = self._reader.feed(b"")
         except BadAnswer as error:
-            self._fail(str(error))
+            self.fail(str(error))
+        except Exception as error:  # whoever waits here must hear of it, whatever it is
+            log.exception("reading an answer")
+            self.fail(UNFORESEEN.format(type(error).__name__, error))
 
     def eof_received(self) -> None:
         self._ended()
@@ -96,7 +118,7 @@ class Connection(asyncio.Protocol):
             asked.deadline = now + asked.timeout_s
             due = min(due, asked.deadline)
         self.waiting.extend(batch)
-        self.size, self.asked_at = len(batch), now
+        self.size, self.asked_at, self.heard_at = len(batch), now, now
         self._transport.write(batch[0].request if len(batch) == 1 else b"".join([a.request for a in batch]))
         return due
 
@@ -112,7 +134,7 @@ class Connection(asyncio.Protocol):
         for asked in self.waiting:
             if asked.deadline <= now:
                 asked.fail(TOO_LATE)
-                self._fail(CUT)
+                self.fail(CUT)
                 return
 
     def close(self) -> None:
@@ -123,10 +145,12 @@ class Connection(asyncio.Protocol):
     def _answered(self, answer: Answer) -> bool:
         """Hands an answer to who asked first. True when bytes that came with it may be the next one."""
         has_more, waiter = self._reader.has_more, self.waiting.popleft().waiter
+        if answer.status == TOO_MANY:
+            self.refused = True
         if not waiter.done():
             waiter.set_result(answer)
         if not answer.keeps_alive:
-            self._fail(CUT)
+            self.fail(CUT)
             return False
         if self.waiting:
             return has_more
@@ -148,10 +172,13 @@ class Connection(asyncio.Protocol):
         if answer is not None:
             self._answered(answer)
         else:
-            self._fail(str(error) if error and str(error) else CUT)
+            self.fail(str(error) if error and str(error) else CUT)
 
-    def _fail(self, why: str) -> None:
-        self.close()
+    def fail(self, why: str) -> None:
+        """Ends it at once, with everything that is under way on it."""
+        self.usable = False
+        if self._transport is not None:
+            self._transport.abort()
         failed, self.waiting = self.waiting, deque()
         self.lost_several = self.size > 1 and bool(failed)
         for asked in failed:

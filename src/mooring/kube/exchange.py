@@ -4,6 +4,7 @@ A scheduler writes twice for every pod, thousands of times a second. Several req
 which costs more than all else about a request, when that holds none of them up: when there are more than
 connections, or the server answers so quickly that waiting for each other takes no time. Answers of a slow
 server are read together: a turn of the loop for each of them costs more than all that is done in it.
+How many connections there are is up to `width`; those that have died without a word are found by `silence`.
 What is long, compressed, streamed or goes through a proxy is not for here.
 """
 
@@ -16,8 +17,10 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 
 from mooring.errors import Unreachable
-from mooring.kube.connection import Asked, Connection
+from mooring.kube.connection import NEVER_SENT, Asked, Connection
 from mooring.kube.http_answer import Answer
+from mooring.kube.silence import LOOK_S, Silence
+from mooring.kube.width import Width
 
 IDLE_S = 45.0  # servers close connections idle for longer; a write must not meet that
 DEPTH = 8  # requests in one write, at most: a server answers them one after the other
@@ -31,12 +34,18 @@ LONGEST_DOZE_S = 0.03  # never more than this, and only with answers to come ove
 MANY = 8  # connections or more
 TURNS = 4  # of the loop after an answer; by then what it leads to is sent
 ALONE_S = 60.0  # who ends a connection with several requests on it gets them one by one for so long
+PROBE_S = 5.0  # for the answer to a question that only asks whether somebody is there
+UNFORESEEN = "the connection failed: {}: {}"
 
 Check = Callable[[], None]
 
 
 class Connections:
-    """Up to `limit` connections to one server. Requests beyond that wait for their turn, first come first."""
+    """Up to `limit` connections to one server, or up to `most` when that pays: `on_width` hears how many
+    requests may then be under way.
+
+    Requests beyond that wait for their turn, first come first. `probe` is a request that anybody may make.
+    """
 
     def __init__(
         self,
@@ -46,11 +55,19 @@ class Connections:
         *,
         server_name: str = "",
         limit: int = 64,
+        most: int = 0,
+        probe: bytes = b"",
+        on_width: Callable[[int], None] = lambda width: None,
         doze: Callable[[float], None] = time.sleep,
     ) -> None:
         self._host, self._port, self._tls = host, port, tls
         self._server_name = (server_name or host) if tls is not None else None
-        self._limit = limit
+        self._width = Width(limit, max(limit, most))
+        self._on_width = on_width
+        self._silence = Silence()
+        self._probe, self._probing = probe, False
+        self._warming = False  # what is asked now only asks how far it is
+        self._under_way = 0  # requests on all connections
         self._queue: deque[Asked] = deque()
         self._idle: list[Connection] = []
         self._open: set[Connection] = set()
@@ -66,7 +83,7 @@ class Connections:
         """The answer to the bytes of a whole request, or Unreachable. What `check` raises, just before the
         request would be sent, is raised instead of sending it."""
         loop = asyncio.get_running_loop()
-        asked = Asked(request, timeout_s, loop.create_future(), check)
+        asked = Asked(request, timeout_s, loop.create_future(), check, loop.time())
         self._queue.append(asked)
         if self._flush is None:
             self._plan(loop)
@@ -75,6 +92,15 @@ class Connections:
         except asyncio.CancelledError:
             self._give_up(asked)
             raise
+
+    async def warm(self, count: int) -> None:
+        """Opens connections, and learns how far away the server is, before that matters."""
+        self._warming = True
+        try:
+            asking = (self.exchange(self._probe, PROBE_S) for _ in range(count))
+            await asyncio.gather(*asking, return_exceptions=True)
+        finally:
+            self._warming = False
 
     async def close(self) -> None:
         opening, still_open = list(self._opening), list(self._open)
@@ -106,7 +132,8 @@ class Connections:
         at_once = self._at_once(now)
         while queue:
             connection = self._kept(now)
-            if connection is None and len(self._open) + len(self._opening) >= self._limit:
+            if connection is None and len(self._open) + len(self._opening) >= self._width.now:
+                self._wait_for_connection(now)
                 return  # who comes to rest first goes on here
             batch = self._batch(at_once)
             if not batch:
@@ -120,10 +147,18 @@ class Connections:
         """How many requests go out in one write."""
         if now < self._alone_until:
             return 1
-        under_way = sum(len(connection.waiting) for connection in self._open)
-        of_many = -(-(len(self._queue) + under_way) // self._limit)
+        of_many = -(-(len(self._queue) + self._under_way) // self._width.now)
+        if of_many > 1:
+            self._wait_for_connection(now)
+            if self._width.service_s > SLOW_S and not self._width.is_settled:
+                return 1  # behind each other they would wait for longer than for a connection
+            of_many = -(-(len(self._queue) + self._under_way) // self._width.now)
         of_quick = -(-len(self._queue) // SPREAD) if self._answer_s < QUICK_S else 1
         return min(DEPTH, max(of_many, of_quick))
+
+    def _wait_for_connection(self, now: float) -> None:
+        if self._width.waited(now):
+            self._on_width(self._width.calls)
 
     def _batch(self, size: int) -> list[Asked]:
         batch: list[Asked] = []
@@ -134,26 +169,79 @@ class Connections:
         return batch
 
     def _ask(self, connection: Connection, batch: list[Asked], now: float) -> None:
-        due = connection.ask(batch, now)
+        self._under_way += len(batch)
+        try:
+            due = min(connection.ask(batch, now), now + LOOK_S)
+        except Exception as error:  # whoever waits for an answer must hear of it, whatever it is
+            connection.fail(UNFORESEEN.format(type(error).__name__, error))
+            return
         if self._sweep is None or due < self._sweep.when():
             if self._sweep is not None:
                 self._sweep.cancel()
             self._sweep = asyncio.get_running_loop().call_at(due, self._look_for_overdue)
 
     def _look_for_overdue(self) -> None:
-        """One timer for all requests: it goes off when the first of those that were waiting is due."""
+        """One timer for all requests: it goes off when the first of those that were waiting is due, and
+        every few seconds meanwhile."""
         loop = asyncio.get_running_loop()
         self._sweep, now = None, loop.time()
         for connection in list(self._open):
             connection.expire(now)
-        due = min((asked.deadline for each in self._open for asked in each.waiting), default=None)
+        while self._queue and (self._queue[0].waiter.done() or self._queue[0].deadline <= now):
+            self._queue.popleft().fail(NEVER_SENT, sent=False)
+        self._look_for_silent(now)
+        deadlines = (asked.deadline for each in self._open for asked in each.waiting)
+        due = min(deadlines, default=None)
         if due is not None:
-            self._sweep = loop.call_at(due, self._look_for_overdue)
+            self._sweep = loop.call_at(min(due, now + LOOK_S), self._look_for_overdue)
+
+    # connections that have died without a word
+
+    def _look_for_silent(self, now: float) -> None:
+        silent, is_suspicious = self._silence.among(self._open, now)
+        for connection in silent:
+            connection.fail(self._silence.words(connection, now))
+        if silent:
+            self._drop_unused(now)
+        elif is_suspicious and self._probe and not self._probing:
+            self._probing = True
+            task = asyncio.get_running_loop().create_task(self._ask_whether_there())
+            self._opening.add(task)
+            task.add_done_callback(self._opening.discard)
+
+    async def _ask_whether_there(self) -> None:
+        """Over a connection of its own: that one is answered tells what those are that are not."""
+        loop = asyncio.get_running_loop()
+        connection: Connection | None = None
+        asked = Asked(self._probe, PROBE_S, loop.create_future(), None, loop.time())
+        try:
+            async with asyncio.timeout(PROBE_S):
+                connection = await self._connect(PROBE_S, rested=lambda _: None)
+                began = loop.time()
+                connection.ask([asked], began)
+                await asked.waiter
+            self._silence.answered(began)
+        except (Unreachable, TimeoutError):
+            return  # nobody is there, so silence means nothing
+        finally:
+            self._probing = False
+            if connection is not None:
+                connection.close()
+            asked.waiter.cancel()
+
+    def _drop_unused(self, now: float) -> None:
+        """Those that nobody waits on may be as dead as the one that was found."""
+        for connection in [each for each in self._idle if now - each.idle_since > LOOK_S]:
+            self._idle.remove(connection)
+            self._drop(connection)
 
     def _give_up(self, asked: Asked) -> None:
         """Nobody waits for the answer any more."""
+        now = asyncio.get_running_loop().time()
         for connection in list(self._open):
             if asked in connection.waiting:
+                if now - connection.heard_at > LOOK_S:
+                    self._drop_unused(now)
                 connection.given_up()
 
     # connections
@@ -172,6 +260,9 @@ class Connections:
         except Unreachable as error:
             self._never_sent(batch, error)
             return
+        except Exception as error:  # whoever waits for an answer must hear of it, whatever it is
+            self._never_sent(batch, Unreachable(0, UNFORESEEN.format(type(error).__name__, error)))
+            return
         finally:
             self._opening.discard(asyncio.current_task())
         self._open.add(connection)
@@ -189,12 +280,14 @@ class Connections:
         if self._queue:
             self._send_soon()  # its place is free for others
 
-    async def _connect(self, timeout_s: float) -> Connection:
+    async def _connect(
+        self, timeout_s: float, rested: Callable[[Connection], None] | None = None
+    ) -> Connection:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(timeout_s):
                 _, connection = await loop.create_connection(
-                    lambda: Connection(self._rested),
+                    lambda: Connection(rested or self._rested, loop.time),
                     self._host,
                     self._port,
                     ssl=self._tls,
@@ -218,10 +311,11 @@ class Connections:
     def _rested(self, connection: Connection) -> None:
         """Everything asked over a connection is answered, or it is over."""
         now = asyncio.get_running_loop().time()
+        size, connection.size = connection.size, 0
+        self._under_way -= size
         if connection.usable and connection in self._open:
-            if connection.size:
-                took_s = (now - connection.asked_at) / connection.size
-                self._answer_s += SMOOTHING * (took_s - self._answer_s)
+            if size:
+                self._learn(size, now - connection.asked_at, connection, now)
             connection.idle_since = now
             self._idle.append(connection)
             if self._answer_s > SLOW_S and self._dozing is None:
@@ -232,6 +326,20 @@ class Connections:
             self._drop(connection)
         if self._queue:
             self._send_soon()
+
+    def _learn(self, size: int, took_s: float, connection: Connection, now: float) -> None:
+        """From requests that went out together and are all answered."""
+        if self._warming:
+            self._width.measured(took_s)
+            return
+        self._answer_s += SMOOTHING * (took_s / size - self._answer_s)
+        self._silence.answered(connection.asked_at, took_s / size)
+        has_changed = self._width.answered(size, took_s, now)
+        if connection.refused:
+            connection.refused = False
+            has_changed = self._width.refused(now) or has_changed
+        if has_changed:
+            self._on_width(self._width.calls)
 
     def _gather(self, turns: int) -> None:
         """The whole loop sleeps, so that answers and events that come meanwhile are read in one turn."""

@@ -10,6 +10,8 @@ from multidict import CIMultiDict
 from mooring.errors import MooringError
 
 MOST_HEADER_BYTES = 64 * 1024
+MOST_BYTES = 256 * 1024 * 1024  # of an answer; whoever says more means no answer of an API server
+MOST_DIGITS = 12  # of a length
 HEAD_END, LINE_END = b"\r\n\r\n", b"\r\n"
 PLAIN = (b"HTTP/1.1 200", b"HTTP/1.1 201")
 
@@ -48,6 +50,9 @@ class AnswerReader:
             if answer is not None:
                 return answer
         self._seen += data
+        self._taken += len(data)
+        if self._taken > MOST_BYTES:
+            raise BadAnswer("the answer does not end")
         if self._head is None and not self._read_head():
             return None
         if self._chunked:
@@ -69,6 +74,7 @@ class AnswerReader:
         self._length: int | None = None
         self._chunked = False
         self._chunks: list[bytes] = []
+        self._taken = 0  # bytes of this answer
         self._keeps_alive = True
 
     def _at_once(self, data: bytes) -> Answer | None:
@@ -79,7 +85,7 @@ class AnswerReader:
         head = data[: end + 2]
         low = head.lower()
         length = _value(low, b"\r\ncontent-length:")
-        if not length.isdigit() or b"\r\ntransfer-encoding:" in low or b"\r\nconnection:" in low:
+        if not _is_length(length) or b"\r\ntransfer-encoding:" in low or b"\r\nconnection:" in low:
             return None
         whole = end + 4 + int(length)
         if len(data) < whole:
@@ -114,8 +120,8 @@ class AnswerReader:
         elif _value(low, b"\r\ntransfer-encoding:").endswith(b"chunked"):
             self._chunked = True
         elif length := _value(low, b"\r\ncontent-length:"):
-            if not length.isdigit():
-                raise BadAnswer(f"the answer's Content-Length is {length.decode('latin-1')!r}")
+            if not _is_length(length):
+                raise BadAnswer(f"the answer's Content-Length is {length[:20].decode('latin-1')!r}")
             self._length = int(length)
 
     def _read_chunks(self) -> Answer | None:
@@ -162,6 +168,10 @@ def _value(low: bytes, name: bytes) -> bytes:
         return b""
     start += len(name)
     return low[start : low.index(LINE_END, start)].strip()
+
+
+def _is_length(text: bytes) -> bool:
+    return text.isdigit() and len(text) <= MOST_DIGITS and int(text) <= MOST_BYTES
 
 
 def _chunk_size(line: bytes) -> int:

@@ -15,6 +15,8 @@ from mooring.kube.channels import Channels
 
 CLOSE_S = 0.001  # after a burst that did not let us wait for longer than this
 GATHER_S = 0.002  # the next one is given so long to grow
+MOST_BYTES = 256 * 1024 * 1024  # of a line; an object is never as large
+ENDLESS = "a line of the answer does not end"
 
 
 class HttpResponse:
@@ -31,7 +33,7 @@ class HttpResponse:
     async def read(self) -> bytes:
         try:
             return await self._answer.read()
-        except (aiohttp.ClientError, OSError) as error:
+        except Exception as error:  # whatever it is, there is no answer
             raise unreachable(self._answer.method, self._answer.url, error) from error
 
     async def bursts(self) -> AsyncIterator[list[bytes]]:
@@ -40,6 +42,7 @@ class HttpResponse:
         What follows a burst closely is gathered for a moment: each burst costs its reader a turn.
         """
         parts: list[bytes] = []  # of a line that has not ended yet
+        size = 0  # of those
         loop = asyncio.get_running_loop()
         ready = loop.time()
         try:
@@ -50,6 +53,7 @@ class HttpResponse:
                         lines[0] = b"".join([*parts, lines[0]])
                         parts.clear()
                     parts.append(lines.pop())
+                    size = len(parts[0])
                     is_close = loop.time() - ready < CLOSE_S
                     yield lines
                     if is_close:
@@ -57,7 +61,10 @@ class HttpResponse:
                     ready = loop.time()
                 else:
                     parts.append(chunk)
-        except (aiohttp.ClientError, OSError) as error:
+                    size += len(chunk)
+                    if size > MOST_BYTES:
+                        raise ValueError(ENDLESS)
+        except Exception as error:
             raise unreachable(self._answer.method, self._answer.url, error) from error
         if rest := b"".join(parts):
             yield [rest]

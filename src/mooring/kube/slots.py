@@ -25,7 +25,8 @@ class Slots:
 
     def __init__(self, limit: int = CALLS_IN_FLIGHT) -> None:
         self.on_free: Callable[[], None] = lambda: None
-        self._free = limit
+        self.limit = limit
+        self._free = limit  # below zero: so many too many are under way
         self._waiting: tuple[deque[asyncio.Future[None]], ...] = tuple(deque() for _ in LANES)
         self._turn = 0
         self._binding = 0  # bindings that hold a slot or wait for one
@@ -34,6 +35,17 @@ class Slots:
 
     def free(self) -> int:
         return self._free
+
+    def resize(self, limit: int) -> None:
+        """From now on so many. Calls that are under way go on."""
+        self._free += limit - self.limit
+        self.limit = limit
+        waiting = sum(map(len, self._waiting))
+        for _ in range(min(self._free, waiting)):
+            self._free -= 1
+            self._pass_on()
+        if self._free > 0:
+            self.on_free()
 
     @asynccontextmanager
     async def of(self, lane: int) -> AsyncIterator[None]:
@@ -79,6 +91,9 @@ class Slots:
         self._pass_on()
 
     def _pass_on(self) -> None:
+        if self._free < 0:
+            self._free += 1  # there are fewer now
+            return
         self._turn += 1
         for lane in reversed(LANES) if self._turn % TURNS == 0 else LANES:
             waiting = self._waiting[lane]

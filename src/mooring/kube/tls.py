@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
+from functools import cache
 
 from mooring.errors import ConfigError
 from mooring.extender.tls import as_file
 from mooring.kube.access import Access
 from mooring.kube.credentials import Credential
+
+log = logging.getLogger("mooring.kube")
+
+NOT_VERIFIED = (
+    "insecure-skip-tls-verify is set: whoever answers at %s is believed to be the API server, "
+    "and is shown this scheduler's credentials"
+)
 
 
 def tls_context(access: Access, credential: Credential) -> ssl.SSLContext:
@@ -23,9 +32,17 @@ def tls_context(access: Access, credential: Credential) -> ssl.SSLContext:
 
 
 def check_tls(access: Access, credential: Credential) -> None:
-    """Raises ConfigError when TLS is to be spoken and cannot be."""
+    """Raises ConfigError when TLS is to be spoken and cannot be. Warns when it protects from nobody."""
     if access.server.startswith("https:"):
         tls_context(access, credential)
+        if not access.verify:
+            _warn(access.server)
+
+
+@cache
+def _warn(server: str) -> None:
+    """Once: several transports may speak to one server."""
+    log.warning(NOT_VERIFIED, server)
 
 
 def _trusting(access: Access) -> ssl.SSLContext:

@@ -7,7 +7,7 @@ Credentials are renewed, and the request is sent once more, when the server does
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from types import TracebackType
 from typing import Protocol, runtime_checkable
 from urllib.parse import quote, urlencode
@@ -31,6 +31,8 @@ Query = tuple[tuple[str, str], ...]
 Check = Callable[[], None]
 
 POOL = 32  # connections for short requests; opening one costs as much as fifty binds
+MOST = 400  # of them when the server is far away or slow, and bears it
+WARM = 4  # connections that are there before anything is to be bound
 CONNECT_TIMEOUT = 10.0
 
 
@@ -122,10 +124,16 @@ class Transport:
     """One API server and one user of it. ConfigError when it cannot be: a certificate that is none."""
 
     def __init__(
-        self, access: Access, *, credentials: Credentials | None = None, connections: int = POOL
+        self,
+        access: Access,
+        *,
+        credentials: Credentials | None = None,
+        connections: int = POOL,
+        most: int = MOST,
     ) -> None:
+        self.on_width: Callable[[int], None] = lambda calls: None  # hears how many may be under way
         self._access = access
-        self._limit = connections
+        self._limits = (connections, max(connections, most))
         self._credentials = credentials or credentials_of(access.user)
         self._credential: Credential | None = None  # that of the headers and channels below
         known = self._credentials.current() or Credential()
@@ -155,6 +163,13 @@ class Transport:
             return ReadAnswer(response.status, response.headers, await response.read())
         finally:
             await release(response)
+
+    async def warm(self) -> None:
+        """Opens a few connections ahead of the first request that is in a hurry. Never fails."""
+        with suppress(ApiError):
+            channels = await self._ready(self._credentials.current() or await self._credentials.renew())
+            if channels.short is not None:
+                await channels.short.warm(WARM)
 
     async def close(self) -> None:
         """Closes every connection. A request after that opens new ones."""
@@ -231,7 +246,7 @@ class Transport:
             )
         except BaseException as error:
             await channels.give_back()
-            if isinstance(error, aiohttp.ClientError | OSError | ValueError):
+            if isinstance(error, Exception):
                 raise unreachable(request.method, url, error) from error
             raise
         return HttpResponse(answer, channels)
@@ -245,7 +260,7 @@ class Transport:
         try:
             self._headers = Headers(self._access, credential)
             is_kept = old is not None and now is not None and now.has_certificate_of(credential)
-            new = old if old is not None and is_kept else Channels(self._access, credential, self._limit)
+            new = old if old is not None and is_kept else self._new_channels(credential)
         except ConfigError as error:
             if old is None:
                 raise Unreachable(0, str(error), sent=False) from error
@@ -254,6 +269,9 @@ class Transport:
         if old is not None and old is not new:
             await old.retire()
         return new
+
+    def _new_channels(self, credential: Credential) -> Channels:
+        return Channels(self._access, credential, self._limits, lambda width: self.on_width(width))
 
     def _target(self, request: Request) -> str:
         target = self._prefix + request.path

@@ -1,0 +1,103 @@
+"""How many connections to a server are worth having: as many as bring more answers a second.
+
+A server near by that answers at once needs few. To one that is far away several requests go out in one write,
+over some more of them. One that has to ask a webhook for every write does what comes over one connection one
+by one, so that each request needs its own. When more of them bring no more answers the server is the one that
+is slow, and their number is taken back; when it says that it is asked too much (429), it is halved.
+"""
+
+from __future__ import annotations
+
+import math
+
+ENOUGH = 1000.0  # answers a second; a scheduler decides hardly faster
+CALLS = 512  # under way at a time, at most
+TOGETHER = 4  # requests that share a connection when there are many
+PAYS = 1.1  # times as many answers a second, or growing was for nothing
+ROUND_S = 0.05  # answers are counted for so long, or for the time of
+ROUNDS = 3  # answers when the number has just grown: opening a connection takes two of them
+REST_S = 30.0  # between growing for nothing, or being refused, and the next try
+SMOOTHING = 0.2  # weight of the last answer in how long one takes
+
+
+class Width:
+    """`now` connections at most, of `least` to `most`. Time is passed in."""
+
+    def __init__(self, least: int, most: int) -> None:
+        self.now = least
+        self.is_settled = most <= least  # nothing is to be gained by waiting for more of them
+        self._least, self._most = least, most
+        self._before = least  # the number before it grew
+        self._answer_s: float | None = None  # how long an answer takes, lately
+        self._distance_s = math.inf  # how long it took when it took least
+        self._answers, self._since = 0, -math.inf
+        self._waited = False
+        self._rate = 0.0  # answers a second before it grew; 0 while it has not
+        self._rests_until = -math.inf
+
+    @property
+    def calls(self) -> int:
+        """How many requests may be under way: more only wait for each other."""
+        return min(CALLS, TOGETHER * self.now)
+
+    @property
+    def service_s(self) -> float:
+        """How long the server itself takes for an answer; nobody knows before the first."""
+        return math.inf if self._answer_s is None else self._answer_s - self._distance_s
+
+    def measured(self, distance_s: float) -> None:
+        """The way there and back takes so long."""
+        self._distance_s = min(self._distance_s, distance_s)
+
+    def waited(self, now: float) -> bool:
+        """A request has to wait for a connection. True when `now` has changed."""
+        self._waited = True
+        takes_s = self._distance_s if self._answer_s is None else self._answer_s
+        if self.is_settled or self._rate or takes_s == math.inf or now < self._rests_until:
+            return False
+        return self._grow(self.now / max(takes_s, ROUND_S), now)
+
+    def answered(self, answers: int, took_s: float, now: float) -> bool:
+        """So many requests that went out together have been answered. True when `now` has changed."""
+        known = self._answer_s
+        self._answer_s = took_s if known is None else known + SMOOTHING * (took_s - known)
+        self.measured(took_s)
+        self._answers += answers
+        rounds = ROUNDS if self._rate else 1
+        if now - self._since < max(ROUND_S, rounds * self._answer_s):
+            return False
+        rate, waited = self._answers / (now - self._since), self._waited
+        self._begin(now)
+        return waited and self._judge(rate, now)
+
+    def refused(self, now: float) -> bool:
+        """The server is asked too much. True when `now` has changed."""
+        if now < self._rests_until:
+            return False
+        width, self.now = self.now, max(1, self._least // 4, self.now // 2)
+        self._rate, self._rests_until = 0.0, now + REST_S
+        self._begin(now)
+        return self.now != width
+
+    def _judge(self, rate: float, now: float) -> bool:
+        """After a round in which requests had to wait."""
+        before, self._rate = self._rate, 0.0
+        if before and rate < PAYS * before:
+            width, self.now = self.now, self._before
+            self.is_settled, self._rests_until = True, now + REST_S
+            return self.now != width
+        return now >= self._rests_until and self._grow(rate, now)
+
+    def _grow(self, rate: float, now: float) -> bool:
+        is_known = self._answer_s is not None
+        alone_s = self._distance_s / TOGETHER + (self.service_s if is_known else 0.0)
+        wanted = min(self._most, max(self._least, math.ceil(ENOUGH * alone_s)))
+        self.is_settled = is_known and wanted <= self.now
+        if wanted <= self.now:
+            return False
+        self._before, self.now, self._rate = self.now, wanted, rate
+        self._begin(now)
+        return True
+
+    def _begin(self, now: float) -> None:
+        self._answers, self._since, self._waited = 0, now, False

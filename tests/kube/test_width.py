@@ -1,0 +1,145 @@
+"""How many connections there are: few to who answers at once, many to who is far away or slow."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kube.virtual_time import in_virtual_time
+from mooring.kube.exchange import Connections
+from mooring.kube.width import ENOUGH, TOGETHER, Width
+
+ASK = b"POST /x HTTP/1.1\r\nHost: here\r\n\r\n"
+PROBE = b"GET /version HTTP/1.1\r\nHost: here\r\n\r\n"
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+REFUSED = b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 2\r\n\r\nno"
+LEAST, MOST, CALLERS = 8, 100, 200  # callers: fewer than may be under way when they are many
+
+
+class Answering:
+    """Takes `answer_s` for each request of a connection, one after the other; `at_once` in all. The way there
+    and back takes `away_s`, for all that is sent in one write."""
+
+    def __init__(self, answer_s: float, at_once: int = 1_000_000, away_s: float = 0.0) -> None:
+        self.away_s = away_s
+        self.answer_s, self.free = answer_s, asyncio.Semaphore(at_once)
+        self.under_way = self.most_under_way = self.connections = 0
+        self.bears = 1_000_000
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                if head.startswith(b"GET"):
+                    self.send(writer, OK)
+                    continue
+                self.under_way += 1
+                self.most_under_way = max(self.most_under_way, self.under_way)
+                refuses = self.under_way > self.bears
+                async with self.free:
+                    await asyncio.sleep(0.1 if refuses else self.answer_s)
+                self.under_way -= 1
+                self.send(writer, REFUSED if refuses else OK)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            self.connections -= 1
+            writer.close()
+
+    def send(self, writer: asyncio.StreamWriter, answer: bytes) -> None:
+        asyncio.get_running_loop().call_later(self.away_s, writer.write, answer)
+
+
+def played(server: Answering, seconds: float) -> tuple[int, int, list[int]]:
+    """Answers in so many seconds, connections at the end, and what was told of their number."""
+
+    async def play() -> tuple[int, int, list[int]]:
+        listening, told = await asyncio.start_server(server, "127.0.0.1", 0), list[int]()
+        port = listening.sockets[0].getsockname()[1]
+        connections = Connections(
+            "127.0.0.1",
+            port,
+            None,
+            limit=LEAST,
+            most=MOST,
+            probe=PROBE,
+            on_width=told.append,
+            doze=lambda seconds: None,
+        )
+        await connections.warm(2)
+        answers = 0
+
+        async def call() -> None:
+            nonlocal answers
+            while True:
+                await connections.exchange(ASK, 1000.0)
+                answers += 1
+
+        callers = [asyncio.create_task(call()) for _ in range(CALLERS)]
+        await asyncio.sleep(seconds)
+        found = answers, server.connections, told
+        for caller in callers:
+            caller.cancel()
+        await asyncio.gather(*callers, return_exceptions=True)
+        await connections.close()
+        listening.close()
+        await asyncio.sleep(60.0)  # in no time: what the server still has to answer
+        return found
+
+    return in_virtual_time(play())
+
+
+def test_who_answers_at_once_is_asked_over_few() -> None:
+    _, connections, told = played(Answering(0.001), 0.5)
+    assert connections == LEAST
+    assert told == []
+
+
+@pytest.mark.parametrize("answer_s", [0.2, 1.0])
+def test_who_is_slow_is_asked_over_many(answer_s: float) -> None:
+    """A webhook: each takes its time, however many there are."""
+    answers, connections, told = played(Answering(answer_s), 20.0)
+    assert connections == MOST
+    assert told == [TOGETHER * MOST]
+    assert answers > 0.8 * MOST * 20.0 / answer_s
+
+
+def test_to_who_is_far_away_several_go_together() -> None:
+    answers, connections, told = played(Answering(0.0, away_s=0.2), 10.0)
+    assert LEAST < connections == math.ceil(ENOUGH * 0.2 / TOGETHER)
+    assert told == [TOGETHER * connections]
+    assert answers > 0.9 * CALLERS * 10.0 / 0.2
+
+
+def test_who_answers_no_more_for_it_is_not_asked_over_many() -> None:
+    """A server that does so many at a time and no more: asking it more often makes it slower for all."""
+    _, _, told = played(Answering(0.2, at_once=LEAST), 20.0)
+    assert told[:2] == [TOGETHER * MOST, TOGETHER * LEAST]
+
+
+def test_who_says_that_it_is_too_much_is_asked_less() -> None:
+    server = Answering(0.2)
+    server.bears = MOST // 2
+    _, _, told = played(server, 3.0)
+    assert told[:2] == [TOGETHER * MOST, TOGETHER * MOST // 2]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("awr"), st.integers(1, 8), st.floats(0.0001, 30.0), st.floats(0.0, 60.0))
+    )
+)
+def test_it_stays_within_bounds(steps: list[tuple[str, int, float, float]]) -> None:
+    width, now = Width(LEAST, MOST), 1000.0
+    for what, size, took_s, passed_s in steps:
+        now += passed_s
+        before = width.now
+        if what == "w":
+            width.waited(now)
+        else:
+            changed = width.answered(size, took_s, now) if what == "a" else width.refused(now)
+            assert changed == (width.now != before)
+        assert 1 <= width.now <= MOST
