@@ -115,7 +115,7 @@ def test_to_who_is_far_away_several_go_together() -> None:
 
 def test_who_answers_no_more_for_it_is_not_asked_over_many() -> None:
     """A server that does so many at a time and no more: asking it more often makes it slower for all."""
-    _, _, told = played(Answering(0.2, at_once=LEAST), 20.0)
+    _, _, told = played(Answering(0.2, at_once=LEAST), 60.0)
     assert told[:2] == [TOGETHER * MOST, TOGETHER * LEAST]
 
 

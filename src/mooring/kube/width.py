@@ -55,7 +55,7 @@ class Width:
         takes_s = self._distance_s if self._answer_s is None else self._answer_s
         if self.is_settled or self._rate or takes_s == math.inf or now < self._rests_until:
             return False
-        return self._grow(self.now / max(takes_s, ROUND_S), now)
+        return self._grow(self._guessed_rate(), now)
 
     def answered(self, answers: int, took_s: float, now: float) -> bool:
         """So many requests that went out together have been answered. True when `now` has changed."""
@@ -66,7 +66,7 @@ class Width:
         rounds = ROUNDS if self._rate else 1
         if now - self._since < max(ROUND_S, rounds * self._answer_s):
             return False
-        rate, waited = self._answers / (now - self._since), self._waited
+        rate, waited = self._answers / (now - self._since) or self._guessed_rate(), self._waited
         self._begin(now)
         return waited and self._judge(rate, now)
 
@@ -87,6 +87,11 @@ class Width:
             self.is_settled, self._rests_until = True, now + REST_S
             return self.now != width
         return now >= self._rests_until and self._grow(rate, now)
+
+    def _guessed_rate(self) -> float:
+        """Answers a second when all connections there may be are busy; for as long as none were counted."""
+        takes_s = self._distance_s if self._answer_s is None else self._answer_s
+        return self.now / max(takes_s, ROUND_S)
 
     def _grow(self, rate: float, now: float) -> bool:
         is_known = self._answer_s is not None
