@@ -24,6 +24,7 @@
     └── InvariantError       Mooring contradicts itself: always a bug in Mooring
 
     PointTimedOut            a plugin's method takes far too long; raised in it, past any `except Exception`
+    PolicyHangs              the same, and it ends the whole run: in a simulation
 
 A pod that does not fit is not an error: it is a `Wait` with counted reasons.
 """
@@ -192,12 +193,18 @@ class PointTimedOut(BaseException):
     """A plugin's method takes far too long. Raised in the middle of it; costs its pod one cycle."""
 
 
+class PolicyHangs(BaseException):
+    """The same where nobody else is waiting: it ends what was asked for."""
+
+
 RAISES = frozenset({dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"]})
 
 
 def wants_the_end(error: BaseException) -> bool:
     """Whether somebody outside ends what is running (Ctrl-C, a task that is cancelled), rather than code
     that raises what only Python itself should: then the instruction that failed is a `raise`."""
+    if isinstance(error, PolicyHangs):
+        return True
     if isinstance(error, (Exception, SystemExit, PointTimedOut)) or (trace := error.__traceback__) is None:
         return False
     while trace.tb_next is not None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-Run = Callable[..., object]
+import pytest
+
+Run = Callable[..., Any]
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
@@ -59,3 +64,93 @@ def test_what_has_no_effect_is_remarked_upon(mooring: Run, tmp_path: Path) -> No
     assert ran.code == 0
     assert ran.err.startswith(f"note: {file}:5:")
     assert "NotThere" in ran.err
+
+
+POLICY = """from mooring import Plugin
+class P(Plugin):
+    def score(self, cycle, pod, node):
+        {0}
+        return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("while True:\n    pass\n", 1),
+        ("import time\ntime.sleep(3600)\n", 2),
+        (POLICY.format("while True: pass"), 4),
+        (POLICY.format("import re; re.match('(a+)+$', 'a' * 60 + 'b')"), 4),
+    ],
+    ids=["import", "sleeps", "score", "in C"],
+)
+def test_what_does_not_come_to_an_end_is_found_with_its_line(
+    mooring: Run, tmp_path: Path, text: str, line: int
+) -> None:
+    endless, good = tmp_path / "endless.py", tmp_path / "good.py"
+    endless.write_text(text)
+    good.write_text(POLICY.format("pass"))
+    ran = mooring("check", "--timeout", "300ms", endless, good)
+    assert (ran.code, ran.out) == (
+        1,
+        f"{endless}:{line}:1: does not come to an end: stopped after 0.3 s\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [("import os\nos._exit(3)\n", "with code 3"), ("import os\nos.kill(os.getpid(), 9)\n", "by SIGKILL")],
+)
+def test_what_ends_the_process_is_found(mooring: Run, tmp_path: Path, text: str, how: str) -> None:
+    file = tmp_path / "ends.py"
+    file.write_text(text)
+    ran = mooring("check", file)
+    assert (ran.code, ran.out) == (1, f"{file}: ends the process that loads it, {how}\n")
+
+
+@pytest.mark.parametrize("text", ["import sys\nsys.exit(3)\n", "raise KeyboardInterrupt\n"])
+def test_what_wants_to_end_it_is_found_with_its_line(mooring: Run, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "ends.py"
+    file.write_text(text)
+    ran = mooring("check", file)
+    assert ran.code == 1
+    assert ran.out.startswith(f"{file}:{text.count(chr(10))}:1: cannot be imported: ")
+
+
+PRINTING = "import os\n" + POLICY.format("print('in score'); os.system('echo from a program')")
+
+
+def test_what_policies_print_is_no_part_of_the_answer(tmp_path: Path, manifests: Path) -> None:
+    """In a process of its own: what a program writes that a policy starts, no test here could tell."""
+    (folder := tmp_path / "policies").mkdir()
+    (folder / "printing.py").write_text("print('at import')\n" + PRINTING)
+    for words in (["check", folder / "printing.py"], ["simulate", manifests, "--policies", folder]):
+        command = [sys.executable, "-c", "from mooring.cli.main import main; main()", *words, "--json"]
+        ran = subprocess.run(command, capture_output=True, text=True, check=True)
+        json.loads(ran.stdout)
+        for line in ("at import", "in score", "from a program"):
+            assert line in ran.stderr.splitlines()
+        assert f"note: {folder / 'printing.py'}:1:1: prints to standard output" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("does", "what"),
+    [
+        ("import signal; signal.signal(signal.SIGUSR1, print)", "changes signal handlers"),
+        ("import sys; sys.path.append('x')", "changes sys.path"),
+        ("import warnings; warnings.simplefilter('ignore')", "changes the filters of warnings"),
+        ("import logging; logging.disable(50)", "changes the root logger"),
+        ("import random; random.seed(1)", "changes the state of random"),
+        ("import os; os.environ['TZ'] = 'UTC'", "changes the environment"),
+        (
+            "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()",
+            "starts threads",
+        ),
+    ],
+)
+def test_what_is_changed_for_all_is_remarked_upon(mooring: Run, tmp_path: Path, does: str, what: str) -> None:
+    file = tmp_path / "changes.py"
+    file.write_text(f"{does}\n" + POLICY.format("pass"))
+    ran = mooring("check", file)
+    assert ran.code == 0
+    assert ran.err.startswith(f"note: {file}: {what}")

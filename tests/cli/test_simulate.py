@@ -7,10 +7,11 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-Run = Callable[..., object]
+Run = Callable[..., Any]
 
 POLICY = """
 from mooring import Plugin, Scope, unschedulable
@@ -198,3 +199,38 @@ def test_bad_usage_exits_with_2(mooring: Run, words: list[str]) -> None:
     ran = mooring(*words)
     assert ran.code == 2
     assert "Traceback" not in ran.err
+
+
+ENDLESS = """
+from mooring import Plugin
+
+class P(Plugin):
+    def filter(self, cycle, pod, node):
+        while pod.name == "web":
+            pass
+"""
+
+
+def test_a_policy_that_never_ends_ends_the_run(
+    mooring: Run, manifests: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder := tmp_path / "policies").mkdir()
+    (folder / "endless.py").write_text(ENDLESS)
+    monkeypatch.setattr("mooring.cli.simulate.LIMIT_S", 0.05)
+    ran = mooring("simulate", manifests, "--policies", folder)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"plugin P, filter, pod default/web, at {folder}/endless.py:6" in ran.err
+
+
+@pytest.mark.parametrize(
+    "text", ["while True:\n    pass\n", ENDLESS.replace("huge", "full")], ids=["import", "rehearsal"]
+)
+def test_a_policy_that_cannot_be_loaded_ends_the_run(
+    mooring: Run, manifests: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    (folder := tmp_path / "policies").mkdir()
+    (folder / "endless.py").write_text(text)
+    monkeypatch.setattr("mooring.cli.simulate.LIMIT_S", 0.05)
+    ran = mooring("simulate", manifests, "--policies", folder)
+    assert (ran.code, ran.out) == (2, "")
+    assert f", at {folder}/endless.py:" in ran.err

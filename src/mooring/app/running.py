@@ -13,9 +13,12 @@ import msgspec
 
 from mooring.app.driver import Clock
 from mooring.app.live import DONE, FAILED, LiveScheduler
+from mooring.app.loading import load_plugins, shown_if_it_hangs
 from mooring.app.making import make_engine, read_config
 from mooring.app.options import RunOptions
 from mooring.app.serving import Trust, make_serving
+from mooring.app.watchdog import Watchdog, files_of
+from mooring.app.whereabouts import Policies
 from mooring.config.load import SchedulerConfig
 from mooring.config.written import as_yaml
 from mooring.engine.engine import Engine
@@ -23,7 +26,6 @@ from mooring.errors import ConfigError
 from mooring.framework.meter import Meter
 from mooring.kube.access import Access
 from mooring.kube.locate import find_access
-from mooring.plugins.catalogue import make_registry
 from mooring.web.server import Serving
 
 log = logging.getLogger("mooring.app")
@@ -31,8 +33,9 @@ log = logging.getLogger("mooring.app")
 
 def run(options: RunOptions) -> int:
     """Schedules until it is told to end. Mistakes in what it is given are raised before anything starts."""
-    registry = make_registry(options.policies)
-    config = effective(options, read_config(options.config, registry))
+    with shown_if_it_hangs():
+        registry = load_plugins(options.policies)
+        config = effective(options, read_config(options.config, registry))
     for remark in (*options.remarks(), *config.remarks):
         log.warning("%s", remark)
     if options.write_config_to is not None:
@@ -42,8 +45,9 @@ def run(options: RunOptions) -> int:
     engine = make_engine(config, registry, seed=seed, gates=options.gates, meter=meter)
     kubeconfig = options.kubeconfig_file(config.client_connection)
     access = find_access(str(kubeconfig or ""), master=options.master)
-    with asyncio.Runner(loop_factory=_new_loop) as runner:
-        return runner.run(_schedule(options, engine, access, config))
+    policies = Policies(files_of(registry.get(name) for name in registry.names()))
+    with Watchdog(policies) as watchdog, asyncio.Runner(loop_factory=_new_loop) as runner:
+        return runner.run(_schedule(options, engine, access, config, watchdog))
 
 
 def effective(options: RunOptions, config: SchedulerConfig) -> SchedulerConfig:
@@ -66,12 +70,15 @@ def write_config(config: SchedulerConfig, file: Path) -> int:
     return DONE
 
 
-async def _schedule(options: RunOptions, engine: Engine, access: Access, config: SchedulerConfig) -> int:
+async def _schedule(
+    options: RunOptions, engine: Engine, access: Access, config: SchedulerConfig, watchdog: Watchdog
+) -> int:
     live = LiveScheduler(engine, access, config, clock=Clock())
     assert engine.meter is not None
     trust = Trust(options, access)
     serving = make_serving(options, live, config, engine.meter, trust)
     loop = asyncio.get_running_loop()
+    watchdog.follow(loop)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, live.stop)
     try:

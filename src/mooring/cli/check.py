@@ -9,11 +9,12 @@ from pathlib import Path
 import click
 import msgspec
 
+from mooring.app.apart import Found, check_apart
 from mooring.app.making import make_engine, read_config
-from mooring.cli.values import EXISTING_FILE, EXISTING_FOLDER, GatesType
+from mooring.cli.values import EXISTING_FILE, EXISTING_FOLDER, DurationType, GatesType
 from mooring.config.feature_gates import FeatureGates
 from mooring.errors import InputError, Mistake
-from mooring.framework.discovery import plugins_in_file
+from mooring.framework.discovery import import_built_in, plugins_in_file
 from mooring.plugins.catalogue import add_policies, make_registry
 
 
@@ -23,13 +24,28 @@ from mooring.plugins.catalogue import add_policies, make_registry
     "--policies", type=EXISTING_FOLDER, help="A folder of Python policies the configurations may name."
 )
 @click.option("--feature-gates", "gates", type=GatesType(), help="Feature gates, such as A=true,B=false.")
+@click.option(
+    "--timeout", "limit_s", type=DurationType(), default="20s", show_default=True, help="For each file."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a list of {place, what} objects.")
-def command(files: Sequence[Path], policies: Path | None, gates: FeatureGates | None, as_json: bool) -> None:
+def command(
+    files: Sequence[Path], policies: Path | None, gates: FeatureGates | None, limit_s: float, as_json: bool
+) -> None:
     """Find mistakes in KubeSchedulerConfiguration files and in policies (.py).
 
-    Prints every mistake as file:line:column: what, and exits with 1 if there is any.
+    Prints every mistake as file:line:column: what, and exits with 1 if there is any. Policies are loaded in a
+    process of their own, where they can neither hang nor end this one.
     """
-    mistakes = [mistake for file in files for mistake in _mistakes(file, policies, gates)]
+    import_built_in()
+    found = check_apart(
+        files,
+        lambda file: _found(file, policies, gates),
+        limit_s=limit_s,
+        near=(policies,) if policies else (),
+    )
+    for remark in dict.fromkeys(remark for each in found for remark in each.remarks):
+        click.echo(f"note: {remark}", err=True)
+    mistakes = [mistake for each in found for mistake in each.mistakes]
     if as_json:
         click.echo(msgspec.json.encode([mistake._asdict() for mistake in mistakes]))
     else:
@@ -40,16 +56,18 @@ def command(files: Sequence[Path], policies: Path | None, gates: FeatureGates | 
     sys.exit(1 if mistakes else 0)
 
 
-def _mistakes(file: Path, policies: Path | None, gates: FeatureGates | None) -> list[Mistake]:
+def _found(file: Path, policies: Path | None, gates: FeatureGates | None) -> Found:
+    found = Found()
     try:
         registry = make_registry(policies)
         if file.suffix == ".py":
             add_policies(registry, plugins_in_file(file))
         else:
             config = read_config(file, registry)
-            for remark in config.remarks:
-                click.echo(f"note: {remark}", err=True)
+            found.remarks += map(str, config.remarks)
             make_engine(config, registry, gates=gates)
     except InputError as error:
-        return [mistake if mistake.place else Mistake(str(file), mistake.what) for mistake in error.mistakes]
-    return []
+        found.mistakes += [
+            mistake if mistake.place else Mistake(str(file), mistake.what) for mistake in error.mistakes
+        ]
+    return found

@@ -12,7 +12,7 @@ from importlib.metadata import version
 import click
 
 from mooring import logs
-from mooring.errors import InputError, MooringError
+from mooring.errors import InputError, MooringError, PolicyHangs
 
 COMMANDS = {
     "run": "schedule a real cluster",
@@ -62,7 +62,7 @@ def main() -> None:
         for mistake in error.mistakes:
             click.echo(mistake, err=True)
         sys.exit(2)
-    except MooringError as error:
+    except (MooringError, PolicyHangs) as error:
         click.echo(f"mooring: {error}", err=True)
         sys.exit(2)
     except click.exceptions.Exit as done:

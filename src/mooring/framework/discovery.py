@@ -25,6 +25,13 @@ def installed_plugins() -> list[tuple[type[Plugin], bool]]:
     ]
 
 
+def import_built_in() -> None:
+    """Has Mooring's own plugins imported: whoever loads others next need not wait for them."""
+    for entry in entry_points(group=GROUP):
+        if entry.module.startswith("mooring."):
+            importlib.import_module(entry.module)
+
+
 def plugins_in(folder: Path) -> list[type[Plugin]]:
     """Every plugin class defined in the `.py` files of a folder, in the order of the files."""
     if not folder.is_dir():

@@ -67,6 +67,11 @@ def place_of(plugin: type[Plugin], attribute: str = "") -> str:
     return f"{file}:{line}:{len(lines[0]) - len(lines[0].lstrip()) + 1}"
 
 
+def built_in(plugin: type[Plugin]) -> bool:
+    """Whether a plugin is Mooring's own, rather than a policy."""
+    return plugin.__module__.partition(".")[0] == "mooring"
+
+
 def source_of(plugin: type[Plugin]) -> object:
     """What tells two classes of one name apart: the file they are written in, or else themselves."""
     try:
