@@ -73,7 +73,7 @@ def write_config(config: SchedulerConfig, file: Path) -> int:
 async def _schedule(
     options: RunOptions, engine: Engine, access: Access, config: SchedulerConfig, watchdog: Watchdog
 ) -> int:
-    live = LiveScheduler(engine, access, config, clock=Clock())
+    live = LiveScheduler(engine, access, config, clock=Clock(), stuck=watchdog.stuck)
     assert engine.meter is not None
     trust = Trust(options, access)
     serving = make_serving(options, live, config, engine.meter, trust)
