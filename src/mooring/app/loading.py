@@ -16,13 +16,14 @@ from mooring.plugins.catalogue import make_registry
 
 log = logging.getLogger("mooring.app")
 
+STANDARD_ERROR = 2  # whatever Python calls so
 HANGS_S = 60.0  # after so long it is shown what keeps it from starting
 
 
 @contextmanager
 def shown_if_it_hangs() -> Iterator[None]:
     """What a configuration names is loaded right here; if it hangs, standard error shows where."""
-    faulthandler.dump_traceback_later(HANGS_S)
+    faulthandler.dump_traceback_later(HANGS_S, file=STANDARD_ERROR)
     try:
         yield
     finally:

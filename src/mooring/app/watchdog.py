@@ -32,6 +32,7 @@ AGAIN_S = 0.01  # to look again when a call is in the middle of what must not be
 STUCK_S = 10.0  # without the loop coming round
 BEAT_S = 0.5
 LONGEST_PAUSE_S = 3.0  # between two questions: a process that was frozen was not stuck meanwhile
+STANDARD_ERROR = 2  # whatever Python calls so
 DUMP_S = 60.0  # without a look: not even signals are handled
 
 
@@ -79,7 +80,7 @@ class Watchdog:
         """Looks at what the main thread is doing. Raises in a policy's call that has lasted too long."""
         self._looks += 1
         if self._beats and self._looks % 10 == 1:
-            faulthandler.dump_traceback_later(DUMP_S)
+            faulthandler.dump_traceback_later(DUMP_S, file=STANDARD_ERROR)
         now, call = self._clock(), self._policies.call(frame)
         if call is None or frame is None or call.frame is not self._call:
             self._call, self._since = None if call is None else call.frame, now
