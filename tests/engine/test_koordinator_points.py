@@ -74,7 +74,8 @@ def test_before_filter_changes_the_pod_on_one_node() -> None:
     def lenient(self: Any, cycle: Any, pod: Pod, node: Any) -> Any:
         return (shrinking(self, cycle, pod), node) if node.name == "n" else None
 
-    stage = Stage(made("Lenient", before_filter=lenient, filter=lambda *a: None)).nodes("n", "m")
+    shrinks = made("Lenient", before_filter=lenient, resize_pod=shrinking, filter=lambda *a: None)
+    stage = Stage(shrinks).nodes("n", "m")
     assert stage.place(pod("p", "6")) == "n"
 
 

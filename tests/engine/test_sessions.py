@@ -116,10 +116,10 @@ def fails(*args: Any) -> Any:
     ("register", "named"),
     [
         pytest.param(fails, "Bad", id="opening"),
-        pytest.param(lambda ssn: ssn.add_predicate(fails), "session", id="predicate"),
-        pytest.param(lambda ssn: ssn.add_pre_predicate(fails), "session", id="pre_predicate"),
-        pytest.param(lambda ssn: ssn.add_node_order(fails), "session", id="node_order"),
-        pytest.param(lambda ssn: ssn.add_node_order(lambda task, node: "high"), "session", id="no number"),
+        pytest.param(lambda ssn: ssn.add_predicate(fails), "Bad", id="predicate"),
+        pytest.param(lambda ssn: ssn.add_pre_predicate(fails), "Bad", id="pre_predicate"),
+        pytest.param(lambda ssn: ssn.add_node_order(fails), "Bad", id="node_order"),
+        pytest.param(lambda ssn: ssn.add_node_order(lambda task, node: "high"), "Bad", id="no number"),
     ],
 )
 def test_a_hook_that_fails_costs_its_pod_one_cycle(register: Any, named: str) -> None:

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from mooring.cluster.view import ClusterView
+from mooring.errors import PluginFailed
 from mooring.framework.session import HOOKS, Combine, HookTable, Job, Session, Task
-from mooring.framework.status import Status, unschedulable
+from mooring.framework.status import Code, Status, unschedulable
 
-NO = unschedulable("no")
-KINDS = {combine: [kind for kind, how in HOOKS.items() if how is combine] for combine in Combine}
+NO = unschedulable("no").by("Plugin")
+KINDS = {combine: [kind for kind, how in HOOKS.items() if how.combine is combine] for combine in Combine}
 
 
 def saying(*answers: Any) -> tuple[HookTable, list[Any], Callable[..., Any]]:
@@ -25,7 +26,7 @@ def saying(*answers: Any) -> tuple[HookTable, list[Any], Callable[..., Any]]:
         table = HookTable()
         asked.clear()
         for answer in answers:
-            table.add(kind, lambda *given, answer=answer: asked.append(answer) or answer)
+            table.add(kind, lambda *given, answer=answer: asked.append(answer) or answer, "Plugin")
         return table.ask(kind, "argument")
 
     return HookTable(), asked, ask
@@ -37,9 +38,9 @@ COMBINED: dict[str, tuple[Combine, tuple[Any, ...], Any, int]] = {
     "nobody compares": (Combine.FIRST_NON_ZERO, (), 0, 0),
     "all agree": (Combine.ALL, (None, True, Status(), np.True_), None, 4),
     "the first to disagree speaks": (Combine.ALL, (None, NO, unschedulable("later")), NO, 2),
-    "one says no": (Combine.ALL, (True, False, True), False, 2),
     "nobody objects": (Combine.ALL, (), None, 0),
     "added up": (Combine.SUM, (1, 20, -3), 18, 3),
+    "fractions too": (Combine.SUM, (1, 0.5, np.int64(2)), 3.5, 3),
     "nothing to add": (Combine.SUM, (), 0, 0),
     "all of them together": (Combine.UNION, ({"a"}, ["b", "a"], ()), {"a", "b"}, 3),
     "nobody to add": (Combine.UNION, (), set(), 0),
@@ -60,7 +61,7 @@ def test_answers_combine(how: Combine, answers: tuple[Any, ...], combined: Any, 
 
 
 def test_every_way_of_combining_is_used() -> None:
-    assert {how for how, *_ in COMBINED.values()} == set(Combine) == set(HOOKS.values())
+    assert {how for how, *_ in COMBINED.values()} == set(Combine) == {kind.combine for kind in HOOKS.values()}
 
 
 def test_hooks_are_given_the_arguments_in_the_order_of_registration() -> None:
@@ -91,23 +92,74 @@ def test_a_listener_that_fails_is_logged_and_the_others_are_told(caplog: pytest.
         raise ValueError("lost count")
 
     for hook in (told.append, broken, told.append):
-        table.add("deallocate", hook)
+        table.add("deallocate", hook, "Plugin")
     with caplog.at_level(logging.ERROR, "mooring.plugins"):
         table.ask("deallocate", "task")
     assert told == ["task", "task"]
-    assert [record.getMessage() for record in caplog.records] == ["plugin session failed at deallocate"]
+    assert [record.getMessage() for record in caplog.records] == ["plugin Plugin failed at deallocate"]
 
 
 def test_one_who_is_asked_and_fails_fails_the_asking() -> None:
     table = HookTable()
-    table.add("predicate", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+    table.add("predicate", lambda *_: 1 / 0, "Plugin")
+    with pytest.raises(PluginFailed, match='"Plugin": ZeroDivisionError'):
         table.ask("predicate")
+
+
+@pytest.mark.parametrize("kind", KINDS[Combine.ALL])
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (False, ""),
+        (np.False_, ""),
+        ("", ""),
+        ("no room", "no room"),
+        (ValueError("too full"), "ValueError: too full"),
+    ],
+    ids=["false", "numpy's", "no words", "words", "error"],
+)
+def test_whoever_says_no_is_named(kind: str, answer: Any, why: str) -> None:
+    table = HookTable()
+    table.add(kind, lambda *_: True, "Easy")
+    table.add(kind, lambda *_: answer, "Picky")
+    assert table.ask(kind) == unschedulable(why or HOOKS[kind].no).by("Picky")
+
+
+NO_ANSWERS: dict[Combine, list[Any]] = {
+    Combine.FIRST_NON_ZERO: [None, True, "less", float("nan"), float("inf"), 10**30, object()],
+    Combine.SUM: [None, True, "high", float("nan"), float("inf"), -(10**30), np.array([1, 2])],
+    Combine.ALL: [0, 1, 1.5, object(), [], np.array([True, True]), Status(7), Status(Code.WAIT)],
+    Combine.UNION: [None, 7, "abc", object(), [[]]],
+}
+
+
+@pytest.mark.parametrize("how", NO_ANSWERS, ids=lambda how: how.value)
+def test_what_is_no_answer_is_its_plugins_failure(how: Combine) -> None:
+    for kind in KINDS[how]:
+        for answer in NO_ANSWERS[how]:
+            table = HookTable()
+            table.add(kind, lambda *_, answer=answer: answer, "Plugin")
+            with pytest.raises(PluginFailed, match=f'running {kind} of plugin "Plugin"'):
+                table.ask(kind)
+
+
+def test_a_hook_that_cannot_be_called_is_refused() -> None:
+    with pytest.raises(TypeError, match="'high' is no hook"):
+        HookTable().add("node_order", "high")  # type: ignore[arg-type]
+
+
+def test_hooks_are_registered_when_a_session_opens(view: ClusterView) -> None:
+    session = Session(view, (), now=0.0)
+    with session.registering("Plugin"):
+        session.add_predicate(lambda *_: None)
+    with pytest.raises(RuntimeError):
+        session.add_predicate(lambda *_: None)
 
 
 def test_a_session_registers_each_kind(view: ClusterView, pod: Callable[..., Any]) -> None:
     task = Task(pod())
     session = Session(view, (Job("j", (task,)),), now=5.0)
+    session._registering = "Plugin"
     adders = [name for name in dir(session) if name.startswith("add_") and name != "add_event_handler"]
     for adder in adders:
         assert not session.hooks.has(adder.removeprefix("add_"))
@@ -119,8 +171,9 @@ def test_a_session_registers_each_kind(view: ClusterView, pod: Callable[..., Any
 
 def test_event_handlers_are_told_of_their_side_only(view: ClusterView, pod: Callable[..., Any]) -> None:
     session, taken, given = Session(view, (), now=0.0), [], []
-    session.add_event_handler(allocate=taken.append)
-    session.add_event_handler(deallocate=given.append)
+    with session.registering("Plugin"):
+        session.add_event_handler(allocate=taken.append)
+        session.add_event_handler(deallocate=given.append)
     session.hooks.ask("allocate", "one")
     session.hooks.ask("deallocate", "two")
     assert (taken, given) == (["one"], ["two"])
@@ -128,5 +181,6 @@ def test_event_handlers_are_told_of_their_side_only(view: ClusterView, pod: Call
 
 def test_hooks_end_with_their_session(view: ClusterView) -> None:
     first = Session(view, (), now=0.0)
-    first.add_node_order(lambda task, node: 1)
+    with first.registering("Plugin"):
+        first.add_node_order(lambda task, node: 1)
     assert not Session(view, (), now=1.0).hooks.has("node_order")

@@ -24,6 +24,8 @@ def print_result(result: Result) -> None:
         console.print(_pending(result))
     if result.evicted:
         console.print(f"evicted: {', '.join(result.evicted)}", markup=False)
+    if result.stopped:
+        console.print(result.stopped, markup=False, highlight=False)
     summary = result.summary
     console.print(
         f"{summary.bound} of {summary.pods} pods placed on {summary.nodes} nodes, "

@@ -24,6 +24,7 @@ from mooring.framework.normalize import MAX_SCORE
 from mooring.framework.scope import Scope
 from mooring.model.objects import Pod
 
+NOTHING_SAID = {type(None)}
 WIDEST = 4096  # raw values that lie closer together are looked up, others are sorted
 
 
@@ -97,9 +98,9 @@ def _is_per_node(form: Form) -> bool:
 
 
 def _passed(form: Filter, given: list[Any], among: Bools) -> Bools:
-    if given.count(None) == len(given):
-        return among.copy()
     name = form.name
+    if set(map(type, given)) <= NOTHING_SAID:
+        return among.copy()
     passed: Bools = np.zeros(len(among), np.bool_)
     passed[among] = [
         answer is None or answers.status(name, "filter", answer, FILTER_CODES) is None for answer in given

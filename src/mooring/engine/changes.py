@@ -27,8 +27,10 @@ LABELS = {
 }
 
 
-def event(resource: str, action: Action, old: object = None, new: object = None) -> ClusterEvent:
-    return ClusterEvent(resource, action, f"{resource}{LABELS[action]}", old, new)
+def event(
+    resource: str, action: Action, old: object = None, new: object = None, *, given_back: bool = False
+) -> ClusterEvent:
+    return ClusterEvent(resource, action, f"{resource}{LABELS[action]}", old, new, given_back)
 
 
 def node_update_events(old: Node, new: Node) -> list[ClusterEvent]:

@@ -161,11 +161,12 @@ def _read(plugin: Plugin, sign: Hashable) -> Hashable:
 
 
 def _judges(plugin: Plugin, sign: Hashable) -> bool:
-    return bool(answers.call(plugin.name, "judges", plugin.judges, sign))
+    return answers.yes(plugin.name, "judges", answers.call(plugin.name, "judges", plugin.judges, sign))
 
 
 def _pre_filters(plugin: Plugin, sign: Hashable) -> bool:
-    return bool(answers.call(plugin.name, "pre_filters", plugin.pre_filters, sign))
+    answer = answers.call(plugin.name, "pre_filters", plugin.pre_filters, sign)
+    return answers.yes(plugin.name, "pre_filters", answer)
 
 
 class Specs:

@@ -7,7 +7,6 @@ the way. Whatever a plugin does wrong ends this one cycle with an error that nam
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isnan
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
@@ -17,10 +16,11 @@ from mooring.engine.attempt import Attempt
 from mooring.engine.classes import PodClass
 from mooring.engine.decisions import SCHEDULER_ERROR, UNSCHEDULABLE, Bind, Decision, Nominate, Wait
 from mooring.engine.fit_error import NO_NODES, FitError, one_node, rejected_before
+from mooring.engine.last_check import misfit
 from mooring.engine.making_room import make_room
 from mooring.engine.patches import merge_patches
 from mooring.engine.placing import Choice, Narrowed
-from mooring.engine.pre_filtering import PreFilter, pre_filter, same_pod, transform
+from mooring.engine.pre_filtering import PreFilter, pre_filter, transform
 from mooring.engine.queued import QueuedPod
 from mooring.engine.sessions import close_session, open_session, refusal
 from mooring.engine.story import NARROWED
@@ -29,7 +29,7 @@ from mooring.errors import PluginFailed
 from mooring.framework import answers
 from mooring.framework.answers import PostFilterResult
 from mooring.framework.cycle import Cycle
-from mooring.framework.offers import Answered, Offer
+from mooring.framework.offers import Answered, Offer, is_sound
 from mooring.framework.status import Code, Status
 from mooring.model.objects import Pod
 
@@ -96,8 +96,8 @@ class SchedulingCycle:
         if not profile.opens_sessions:
             step(attempt)
             return
-        attempt.session = open_session(engine, attempt)
         try:
+            open_session(engine, attempt)
             step(attempt)
         finally:
             close_session(engine, attempt)
@@ -160,9 +160,11 @@ class SchedulingCycle:
             reasons += settled.reasons
             hooks = hooks[[hook.name for hook in hooks].index(settled.plugin) :]
         status: Status | None = None
+        nodes = self._engine.cluster.nodes.rows
         for name, method, _ in hooks:
             answer = self._way_out(attempt, name, method, why, reasons)
-            if isinstance(answer, PostFilterResult):
+            if type(answer) is PostFilterResult:
+                answer = answers.call(name, "post_filter", answers.way_out, name, answer, nodes)
                 nominated = answer.nominated if answer.nominated is not None else nominated
                 if answer.status is None:
                     attempt.decisions.extend(make_room(self._engine, name, attempt.queued.pod, answer))
@@ -189,8 +191,11 @@ class SchedulingCycle:
         if settled is not None and settled.plugin == name:
             return answers.call(name, "post_filter", settled.settle, *about, settled.answered)
         answer = answers.call(name, "post_filter", method, *about)
-        if not isinstance(answer, Offer):
+        if type(answer) is not Offer:
             return answer
+        if not is_sound(answer):
+            what = f"returned {answers.shown(answer)}, which offers no room"
+            raise answers.failed(name, "post_filter", what)
         extenders = self._engine.extenders
         if extenders is not None and extenders.offer(attempt, name, answer, reasons):
             raise Parked
@@ -213,6 +218,8 @@ class SchedulingCycle:
         node_name = engine.cluster.nodes.object_at(row).metadata.name
         if profile.shapes_pods:
             self._shape(attempt, node_name)
+        if (why := misfit(engine, attempt, row)) is not None:
+            raise Unfit(why, nominated="")
         engine.stories.note(attempt, node_name)
         if choice.totals is not None:
             engine.scores[attempt.queued.pod.key] = choice.totals
@@ -266,8 +273,8 @@ class SchedulingCycle:
             self._must_pass(answers.status(name, "allocate", answer, RESERVE_CODES), node_name)
         for name, method, _ in attempt.profile.at("resize_pod"):
             answer = answers.call(name, "resize_pod", method, cycle, attempt.pod, node_name)
-            if isinstance(answer, Pod):
-                attempt.pod = same_pod(name, "resize_pod", attempt.pod, answer)
+            if type(answer) is Pod:
+                attempt.pod = answers.same_pod(name, "resize_pod", attempt.pod, answer)
             else:
                 self._must_pass(answers.status(name, "resize_pod", answer, RESERVE_CODES), node_name)
 
@@ -283,9 +290,7 @@ class SchedulingCycle:
             answer = answers.call(name, "permit", method, attempt.cycle, attempt.pod, node_name)
             status = answers.status(name, "permit", answer, PERMIT_CODES)
             if status is not None and status.code is Code.WAIT:
-                if isnan(status.timeout_s):
-                    raise answers.failed(name, "permit", f"wants to wait {status.timeout_s!r} seconds")
-                waits[name] = min(status.timeout_s, LONGEST_WAIT_S)
+                waits[name] = float(max(0.0, min(status.timeout_s, LONGEST_WAIT_S)))
             else:
                 self._must_pass(status, node_name)
         return waits
@@ -362,6 +367,7 @@ class SchedulingCycle:
         queued.unschedulable_plugins = why.plugins if why else frozenset()
         queued.pending_plugins = why.pending_plugins if why else frozenset()
         engine.queue.failed(queued, now)
+        engine.stories.undone(queued.pod, message)
         if nominated is not None:
             engine.nominator.nominate(queued.pod, nominated)
         reason = reason or (UNSCHEDULABLE if why else SCHEDULER_ERROR)

@@ -7,7 +7,10 @@ events at the same times give the same decisions, in production, in the simulato
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import Any
 
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.pods import Placed
@@ -85,6 +88,9 @@ class Engine:
         self.stories = Stories(self.cluster, FullEvaluation(self.cluster, self.view))
         self.waiting: dict[str, PermitWait] = {}
         self.binding: dict[str, Reserved] = {}
+        self.deciding = False  # a pod is being tried, or given up
+        self._settling = False
+        self._to_settle: deque[tuple[PermitWait, Status | None]] = deque()
         self.scores: dict[str, dict[str, int]] = {}
         self.session: Session | None = None  # the one that is open
         self.now = 0.0
@@ -120,10 +126,14 @@ class Engine:
             self.queue.delete(meta.uid)
             return self._flush()
         decisions = None
-        if self._groups is not None and (queued.group is not None or self._groups.asks_all):
-            decisions = self._groups.run(queued, now)
-        if decisions is None:
-            decisions = self.cycle.run(queued, now)
+        self.deciding = True
+        try:
+            if self._groups is not None and (queued.group is not None or self._groups.asks_all):
+                decisions = self._groups.run(queued, now)
+            if decisions is None:
+                decisions = self.cycle.run(queued, now)
+        finally:
+            self.deciding = False
         return decisions + self._flush() if self._decided else decisions
 
     def wake_at(self) -> float | None:
@@ -134,11 +144,10 @@ class Engine:
         for name, method, _ in self._wakers:
             try:
                 own = method()
+                if own is not None:
+                    moments.append(_moment(name, "wake_at", own))
             except BaseException as error:
-                answers.raised(name, "wake_at", error)  # logged; it is woken with the others
-                continue
-            if own is not None:
-                moments.append(own)
+                answers.passed_over(name, "wake_at", error)  # logged; it is woken with the others
         return min(moments, default=None)
 
     def catch_up(self) -> bool:
@@ -158,9 +167,21 @@ class Engine:
     # what the parts of the engine do for each other
 
     def settle(self, wait: PermitWait, status: Status | None) -> None:
-        """A pod that waited at permit is let go, or rejected."""
+        """A pod that waited at permit is let go, or rejected. One after the other: plugins that hear of it
+        may let go of others, who may be many."""
+        self.waiting.pop(wait.pod.metadata.uid, None)
+        self._to_settle.append((wait, status))
+        if self._settling:
+            return
+        before, self.deciding, self._settling = self.deciding, True, True
+        try:
+            while self._to_settle:
+                self._settle(*self._to_settle.popleft())
+        finally:
+            self.deciding, self._settling = before, False
+
+    def _settle(self, wait: PermitWait, status: Status | None) -> None:
         uid = wait.pod.metadata.uid
-        self.waiting.pop(uid, None)
         if self.outcomes is not None:
             self.outcomes.waited(wait, status, self.now)
         if status is None:
@@ -168,13 +189,13 @@ class Engine:
             return
         self.cycle.give_back(wait.reserved)
         if status.code is Code.ERROR:
-            self._ingest.place_freed(wait.pod, wait.node_name, self.now)
+            self._ingest.place_freed(wait.pod, wait.node_name, self.now, given_back=True)
             self._fail_reserved(wait.reserved, f"waiting on permit for pod: {status.message}", None)
             return
         why = one_node(self.cluster.nodes, wait.node_name, status)
         self._fail_reserved(wait.reserved, why.message(), why)
         # Only now, so that the pod is not woken by the place it has given back itself.
-        self._ingest.place_freed(wait.pod, wait.node_name, self.now, but=uid)
+        self._ingest.place_freed(wait.pod, wait.node_name, self.now, but=uid, given_back=True)
 
     def bound(self, event: Bound, now: float) -> None:
         """A pod was bound. Nothing is left to undo, unless it was not we who bound it."""
@@ -194,7 +215,7 @@ class Engine:
         if reserved is None:
             return
         self.cycle.give_back(reserved)
-        self._ingest.place_freed(reserved.pod, reserved.node_name, self.now)
+        self._ingest.place_freed(reserved.pod, reserved.node_name, self.now, given_back=True)
         self._fail_reserved(reserved, message, None)
 
     def consulted(self, event: Consulted) -> None:
@@ -225,12 +246,11 @@ class Engine:
             if pods is not None and uid not in pods:
                 continue
             try:
-                order: tuple[float, str] | None = method(pod)
+                if (order := method(pod)) is not None:
+                    return _order(name, order)
             except BaseException as error:
-                answers.raised(name, "order_of", error)  # logged; it is sorted by itself
+                answers.passed_over(name, "order_of", error)  # logged; it is sorted by itself
                 return None
-            if order is not None:
-                return order
         return None
 
     def network(self) -> dict[str, tuple[str, ...]]:
@@ -238,13 +258,13 @@ class Engine:
         for profile in self.profiles.values():
             for name, method, _ in profile.at("domains_of_nodes"):
                 try:
-                    return dict(method())
+                    return _domains(method())
                 except BaseException as error:
-                    answers.raised(name, "domains_of_nodes", error)  # logged; it is only shown
+                    answers.passed_over(name, "domains_of_nodes", error)  # logged; it is only shown
         return {}
 
-    def activate(self, pods: Iterable[Pod]) -> None:
-        self.queue.activate(pods, self.now)
+    def activate(self, pods: Iterable[Pod], *, deciding: bool = False) -> None:
+        self.queue.activate(pods, self.now, deciding=deciding)
 
     def observe(self, session: Session | None) -> None:
         """Has a session told of pods that take and give back places."""
@@ -274,7 +294,7 @@ class Engine:
             self._decided.append(self.cycle.bind(reserved))
         except PluginFailed as failure:
             self.cycle.give_back(reserved)
-            self._ingest.place_freed(reserved.pod, reserved.node_name, self.now)
+            self._ingest.place_freed(reserved.pod, reserved.node_name, self.now, given_back=True)
             self._fail_reserved(reserved, str(failure), None)
 
     def _fail_reserved(self, reserved: Reserved, message: str, why: FitError | None) -> None:
@@ -293,16 +313,16 @@ class Engine:
             try:
                 hook.method()
             except BaseException as error:
-                answers.raised(hook.name, "follow_up", error)
+                answers.passed_over(hook.name, "follow_up", error)
 
     def _next(self, wish: Hook) -> QueuedPod | None:
         """The pod a plugin wants to be next, if it waits; otherwise the queue's."""
         try:
-            pod = answers.call(wish.name, "next_pod", wish.method)
-        except PluginFailed:
-            pod = None  # it is logged, and the queue has its own order
-        if isinstance(pod, Pod) and (queued := self.queue.take(pod.metadata.uid)) is not None:
-            return queued
+            if (pod := wish.method()) is not None:
+                queued = self.queue.take(answers.uid(wish.name, "next_pod", pod))
+                return queued or self.queue.pop()
+        except BaseException as error:
+            answers.passed_over(wish.name, "next_pod", error)  # the queue has its own order
         return self.queue.pop()
 
     def _flush(self) -> list[Decision]:
@@ -330,6 +350,24 @@ class Engine:
             if status is not None:
                 return status
         return None
+
+
+def _domains(answer: Any) -> dict[str, tuple[str, ...]]:
+    return {str.__str__(node): tuple(map(str.__str__, domains)) for node, domains in dict(answer).items()}
+
+
+def _moment(plugin: str, point: str, answer: Any) -> float:
+    if not (answers.is_number(answer) and isfinite(answer)):
+        raise answers.failed(plugin, point, f"returned {answers.shown(answer)}, which is no moment")
+    return float(answer)
+
+
+def _order(plugin: str, answer: Any) -> tuple[float, str]:
+    """Since when a pod waits, and with whom."""
+    if type(answer) is not tuple or len(answer) != 2 or not issubclass(type(answer[1]), str):
+        what = f"returned {answers.shown(answer)}, which is not a moment and a name"
+        raise answers.failed(plugin, "order_of", what)
+    return _moment(plugin, "order_of", answer[0]), str.__str__(answer[1])
 
 
 class SessionObserver:

@@ -27,10 +27,9 @@ from mooring.framework.forms import Filter, Scorer
 from mooring.framework.plugin import Plugin
 from mooring.framework.scope import Scope
 from mooring.framework.session import Job, Session, Task
-from mooring.framework.status import Code, Status, unschedulable
+from mooring.framework.status import Code, Status
 from mooring.model.objects import Pod
 
-SESSION_PREDICATE = unschedulable("node(s) were rejected by a session predicate")
 SESSION = "session"
 PRE_SCORE_CODES = frozenset({Code.SKIP})
 FEWEST_AT_ONCE = 64  # nodes; fewer cost as much
@@ -176,14 +175,10 @@ class FullEvaluation:
         node = self._view.view(row)
         for name, method, _ in pod_class.profile.at("before_filter"):
             answer = answers.call(name, "before_filter", method, cycle, pod, node)
-            if isinstance(answer, Status):
-                if (status := answers.status(name, "before_filter", answer, FILTER_CODES)) is not None:
-                    return status
-            elif answer is not None:
-                if not _is_pod_and_node(answer):
-                    what = f"returned {answer!r}, which is not a pod and a node"
-                    raise answers.failed(name, "before_filter", what)
-                pod, node = answer
+            if type(answer) is tuple:
+                pod = _pod_for_node(name, pod, node, answer)
+            elif (status := answers.status(name, "before_filter", answer, FILTER_CODES)) is not None:
+                return status
         for form in self._to_ask(pod_class, cycle, row):
             status = form.one(cycle, form.shown(pod), form.view(nodes, node), nodes, self._view)
             if status is not None:
@@ -235,7 +230,7 @@ class FullEvaluation:
         for scorer, weight in kept.others:
             totals += self._weighed(scorer, weight, cycle, pod, ok)
         if session and session.hooks.has("node_order"):
-            totals += self._node_order(pod, ok, session)
+            totals = totals + self._node_order(pod, ok, session)
         return totals
 
     def _weighed(self, scorer: Scorer, weight: int, cycle: Cycle, pod: Pod, ok: Bools) -> Ints:
@@ -243,19 +238,16 @@ class FullEvaluation:
         return weight * (normalized(scorer, scores, ok) if scorer.raw else scores)
 
     def _predicate(self, pod: Pod, node: NodeView, session: Session) -> Status | None:
-        answer = answers.call(
-            SESSION, "filter", session.hooks.ask, "predicate", Task(pod), session.jobs[0], node
-        )
-        if isinstance(answer, Status):
-            return answer if answer.plugin else answer.by(SESSION)
-        return None if answer is None else SESSION_PREDICATE.by(SESSION)
+        refused: Status | None = session.hooks.ask("predicate", Task(pod), session.jobs[0], node)
+        return refused
 
-    def _node_order(self, pod: Pod, ok: Bools, session: Session) -> Ints:
-        order = np.zeros(len(ok), np.int64)
-        for row in np.flatnonzero(ok).tolist():
-            view = self._view.view(row)
-            score = answers.call(SESSION, "score", session.hooks.ask, "node_order", Task(pod), view)
-            order[row] = answers.score(SESSION, score, raw=True)
+    def _node_order(self, pod: Pod, ok: Bools, session: Session) -> Any:
+        """Whole numbers as long as all are; totals become fractions with the first that is one."""
+        rows = np.flatnonzero(ok).tolist()
+        given = [session.hooks.ask("node_order", Task(pod), self._view.view(row)) for row in rows]
+        whole = all(type(number) is int for number in given)
+        order = np.zeros(len(ok), np.int64 if whole else np.float64)
+        order[rows] = given
         return order
 
 
@@ -264,10 +256,15 @@ def session_of(view: ClusterView, pod: Pod, now: float) -> Session:
     return Session(view, (Job(pod.key, (Task(pod),)),), now)
 
 
-def _is_pod_and_node(answer: Any) -> bool:
-    if not (isinstance(answer, tuple) and len(answer) == 2):
-        return False
-    return isinstance(answer[0], Pod) and isinstance(answer[1], NodeView)
+def _pod_for_node(plugin: str, pod: Pod, node: NodeView, answer: tuple[Any, ...]) -> Pod:
+    """The pod as one node's filters are to see it. The node is no other."""
+    if len(answer) != 2 or type(answer[0]) is not Pod or type(answer[1]) is not NodeView:
+        what = f"returned {answers.shown(answer)}, which is not a pod and a node"
+        raise answers.failed(plugin, "before_filter", what)
+    if answer[1] is not node:
+        what = f"returned {answers.shown(answer[1])} for {node!r}, which is another node"
+        raise answers.failed(plugin, "before_filter", what)
+    return answers.same_pod(plugin, "before_filter", pod, answer[0])
 
 
 def _filters(pod_class: PodClass, cycle: Cycle) -> list[Filter]:

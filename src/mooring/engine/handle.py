@@ -14,13 +14,14 @@ from mooring.config.feature_gates import FeatureGates
 from mooring.engine.decisions import UNSCHEDULABLE, Evict, Look, Nominate, Wait
 from mooring.engine.objects import ObjectsOfKind
 from mooring.engine.trial import NodeTrial, demand_of
+from mooring.engine.waiting import WaitingPods
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Handle, WaitingPod, looks_too_far
 from mooring.framework.scope import Scope
 from mooring.framework.status import Status
 from mooring.framework.trial import Demand, Trial
-from mooring.framework.writes import Write
+from mooring.framework.writes import Write, check_write
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:
@@ -66,25 +67,33 @@ class EngineHandle(Handle):
 
     @property
     def waiting_pods(self) -> Mapping[str, WaitingPod]:
-        return self._engine.waiting
+        return WaitingPods(self._engine.waiting)
 
     def activate(self, pods: Iterable[Pod]) -> None:
-        self._engine.activate(pods)
+        pods = tuple(pods)
+        for pod in pods:
+            _must_be_pod(pod)
+        self._engine.activate(pods, deciding=self._engine.deciding)
 
     @property
     def now(self) -> float:
         return self._engine.now
 
     def write(self, write: Write) -> None:
+        check_write(write)
         self._engine.decide(write)
 
     def look_up(self, pod: Pod) -> None:
+        _must_be_pod(pod)
         self._engine.decide(Look(pod))
 
     def report(self, pod: Pod, message: str) -> None:
-        self._engine.decide(Wait(pod, UNSCHEDULABLE, message))
+        _must_be_pod(pod)
+        self._engine.decide(Wait(pod, UNSCHEDULABLE, _words(message)))
 
     def evict(self, pod: Pod, reason: str, message: str) -> None:
+        _must_be_pod(pod)
+        reason, message = _words(reason), _words(message)
         placed = self._engine.cluster.pods.by_uid.get(pod.metadata.uid)
         if placed is not None:
             self._engine.decide(Evict(placed.pod, "", reason, message, node=placed.node))
@@ -139,9 +148,20 @@ class EngineHandle(Handle):
         restored: dict[str, Any] = {}
         for name, method, _ in profile.at("restore_reservation"):
             answer = answers.call(name, "restore_reservation", method, cycle, pod, matched, unmatched, node)
-            if isinstance(answer, Status):
+            if issubclass(type(answer), Status):
                 if (status := answers.status(name, "restore_reservation", answer)) is not None:
                     return status
             elif answer is not None:
                 restored[name] = answer
         return restored
+
+
+def _must_be_pod(pod: object) -> None:
+    if not answers.are_pods((pod,)):
+        raise TypeError(f"{answers.shown(pod)} is no pod")
+
+
+def _words(text: object) -> str:
+    if type(text) is not str:
+        raise TypeError(f"{answers.shown(text)} is no text")
+    return answers.clipped(text)

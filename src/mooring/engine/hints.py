@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from typing import Any
 
 from mooring.engine.queued import QueuedPod
 from mooring.framework import answers
@@ -101,13 +102,24 @@ class Hints:
         return False
 
 
+def _interest(plugin: str, answer: Any) -> Interest:
+    sound = type(answer) is Interest and type(answer.resource) is str and type(answer.action) is Action
+    if not sound or not (answer.hint is None or callable(answer.hint)):
+        raise answers.failed(plugin, "events", f"returned {answers.shown(answer)}, which is no Interest")
+    return answer  # type: ignore[no-any-return]
+
+
 def interests_of(plugin: Plugin) -> tuple[Interest, ...]:
     """What a plugin registers for: everything when it does not say."""
     if not any(hasattr(plugin, point) for point in ASKED_AT):
         return ()
     if not hasattr(plugin, "events"):
         return EVERYTHING
-    interests = tuple(answers.call(plugin.name, "events", plugin.events))
+    try:
+        interests = tuple(_interest(plugin.name, each) for each in plugin.events())
+    except BaseException as error:
+        answers.passed_over(plugin.name, "events", error)
+        return EVERYTHING  # never wrong, often in vain
     adds_node = any(i.resource == NODE and i.action & Action.ADD for i in interests)
     sees_taints = any(i.resource == NODE and i.action & Action.UPDATE_NODE_TAINT for i in interests)
     if adds_node and not sees_taints:

@@ -63,11 +63,14 @@ class Ingest:
             Tick: lambda event, now: self._tick(now),
         }
 
-    def place_freed(self, pod: Pod, node_name: str, now: float, *, but: str = "") -> None:
-        """A pod gave its place on a node back: others may fit now."""
+    def place_freed(
+        self, pod: Pod, node_name: str, now: float, *, but: str = "", given_back: bool = False
+    ) -> None:
+        """A pod gave its place on a node back: others may fit now. `given_back`: it was never there."""
         if not pod.spec.node_name:
             pod = pod.on_node(node_name)  # it was only assumed there; hints look for a pod with a node
-        self._engine.queue.move_all(event(ASSIGNED_POD, Action.DELETE, pod, None), now, but=but)
+        freed = event(ASSIGNED_POD, Action.DELETE, pod, None, given_back=given_back)
+        self._engine.queue.move_all(freed, now, but=but)
 
     # pods
 
@@ -149,7 +152,7 @@ class Ingest:
         if (before := old.status.nominated_node_name) != pod.status.nominated_node_name:
             engine.nominator.nominate(pod, pod.status.nominated_node_name)
             if before:
-                self.place_freed(old, before, now, but=uid)
+                self.place_freed(old, before, now, but=uid, given_back=True)
         if old.metadata.resource_version and old.metadata.resource_version == pod.metadata.resource_version:
             return
         engine.queue.update(pod, pod_update_events(old, pod, assigned=False), now)

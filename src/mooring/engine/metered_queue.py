@@ -43,9 +43,9 @@ class MeteredQueue(SchedulingQueue):
         with self._at_hand(FAILURE):
             super().failed(queued, now)
 
-    def activate(self, pods: Iterable[Pod], now: float) -> None:
+    def activate(self, pods: Iterable[Pod], now: float, *, deciding: bool = False) -> None:
         with self._at_hand(ACTIVATE):
-            super().activate(pods, now)
+            super().activate(pods, now, deciding=deciding)
 
     def tick(self, now: float) -> None:
         with self._at_hand(BACKOFF_COMPLETE):
@@ -60,8 +60,8 @@ class MeteredQueue(SchedulingQueue):
         self._activated[self._event].value += 1
         SchedulingQueue._to_active(self, queued, now)
 
-    def _enter_backoff(self, queued: QueuedPod) -> None:
-        super()._enter_backoff(queued)
+    def _enter_backoff(self, queued: QueuedPod, *, in_time: bool = False) -> None:
+        super()._enter_backoff(queued, in_time=in_time)
         if queued.where is not Where.UNSCHEDULABLE:  # where a gate would have put it
             self._backed_off[self._event].value += 1
 

@@ -30,7 +30,7 @@ class Order:
 
     def failed(self, error: BaseException) -> None:
         """Keys of the plugin cannot be compared."""
-        answers.raised(self._name, self._point, error)
+        answers.passed_over(self._name, self._point, error)
 
     def _compare(self, plugin: Plugin, first: QueuedPod, second: QueuedPod) -> int:
         """Pods the plugin fails to compare count as equal: it must not break the heap they are in."""

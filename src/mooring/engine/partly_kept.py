@@ -52,8 +52,8 @@ class Following(ABC):
         """Asks again about what changed. A plugin that fails spoils the whole: start over."""
         nodes = self._cluster.nodes
         try:
-            versions = tuple(answers.call(p.name, "version", getattr, p, "version") for p in self._changing)
-            same = versions == self._versions and nodes.capacity == self._capacity
+            versions = tuple(answers.version(p.name, p) for p in self._changing)
+            same = not answers.moved(self._versions, versions) and nodes.capacity == self._capacity
             changed = nodes.journal.since(self._position) if same and self._position >= 0 else None
             if changed is None:
                 self._start(nodes.capacity)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
 from mooring.framework.profile import Hook
@@ -18,23 +20,27 @@ def merge_patches(hooks: Iterable[Hook], cycle: Cycle, pod: Pod, node_name: str)
         patch = answers.call(name, "pre_bind_patch", method, cycle, pod, node_name)
         if patch is None:
             continue
-        if not isinstance(patch, dict):
-            raise answers.failed(name, "pre_bind_patch", f"returned {patch!r}, which is not a dict")
-        _merge(merged, patch, name, "")
+        if type(patch) is not dict:
+            what = f"returned {answers.shown(patch)}, which is not a dict"
+            raise answers.failed(name, "pre_bind_patch", what)
+        _merge(merged, answers.call(name, "pre_bind_patch", _as_json, patch), name, "")
     return merged
+
+
+def _as_json(patch: dict[Any, Any]) -> dict[str, Any]:
+    """The patch as it goes over the wire: what cannot go there is found while its plugin can be named."""
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(patch))
+    return plain
 
 
 def _merge(into: dict[str, Any], patch: dict[str, Any], plugin: str, path: str) -> None:
     for key, value in patch.items():
         here = f"{path}.{key}" if path else key
         if key not in into:
-            into[key] = _copied(value)
+            into[key] = value
         elif isinstance(into[key], dict) and isinstance(value, dict):
             _merge(into[key], value, plugin, here)
         elif into[key] != value:
-            what = f"wants {here} to be {value!r}; another plugin has set it to {into[key]!r}"
+            wanted, there = answers.shown(value), answers.shown(into[key])
+            what = f"wants {here} to be {wanted}; another plugin has set it to {there}"
             raise answers.failed(plugin, "pre_bind_patch", what)
-
-
-def _copied(value: Any) -> Any:
-    return {key: _copied(inner) for key, inner in value.items()} if isinstance(value, dict) else value

@@ -31,6 +31,7 @@ class Pipeline(msgspec.Struct, eq=False):
     keeps: bool  # every plugin that looks at it keeps its answers
     goes_straight_on: bool  # nothing runs before nodes are asked
     holds_freely: bool  # nobody has a say once it has a place
+    counts: Filter | None  # the filter that counts what is free, if there is one
 
 
 def make_pipeline(
@@ -48,8 +49,9 @@ def make_pipeline(
     pre_flights = concerned("pre_bind_pre_flight")
     transformed = profile.at("before_filter") or profile.at("before_score")
     looking = [profile.plugins[name] for name in judging if name in profile.looking]
+    filters = tuple(form for form in profile.filters if form.name in judging)
     return Pipeline(
-        filters=tuple(form for form in profile.filters if form.name in judging),
+        filters=filters,
         scorers=tuple((form, weight) for form, weight in profile.scorers if form.name in judging),
         pre_filters=pre_filters,
         pre_scores=pre_scores,
@@ -61,6 +63,7 @@ def make_pipeline(
         keeps=not transformed and all(map(_keeps_answers, looking)),
         goes_straight_on=profile.goes_straight_on and not pre_filters,
         holds_freely=not (reserves or permits or pre_flights),
+        counts=next((form for form in filters if hasattr(form.plugin, "amounts")), None),
     )
 
 

@@ -11,13 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import Bools
-from mooring.cluster.view import ClusterView
+from mooring.cluster.view import ClusterView, NodeView
 from mooring.engine.classes import PodClass
 from mooring.engine.fit_error import FitError, nodes_rejected
 from mooring.engine.full import FullEvaluation, rows_mask
@@ -303,17 +304,27 @@ class Placer:
         for name, method, _ in pod_class.profile.at("before_score"):
             nodes = [self._view.view(row) for row in np.flatnonzero(ok).tolist()]
             answer = answers.call(name, "before_score", method, cycle, pod, nodes)
-            if isinstance(answer, Status):
-                if answers.status(name, "before_score", answer) is not None:
-                    raise answers.failed(name, "before_score", answer.message)
-            elif answer is not None:
-                try:
-                    pod, nodes = answer
-                    ok = rows_mask(len(ok), [node.row for node in nodes])
-                except (TypeError, ValueError, AttributeError, IndexError):
-                    what = f"returned {answer!r}, which is not a pod and nodes"
-                    raise answers.failed(name, "before_score", what) from None
+            if type(answer) is tuple:
+                pod, ok = answers.call(name, "before_score", self._to_score, name, pod, ok, answer)
+            elif (status := answers.status(name, "before_score", answer)) is not None:
+                raise answers.failed(name, "before_score", status.message)
         return pod, ok
+
+    def _to_score(self, plugin: str, pod: Pod, ok: Bools, answer: tuple[Any, ...]) -> tuple[Pod, Bools]:
+        """The pod and the nodes that a plugin wants scored: of those that take the pod, at least one."""
+        sound = len(answer) == 2 and type(answer[0]) is Pod and type(answer[1]) in (list, tuple)
+        if not sound or not all(type(node) is NodeView for node in answer[1]):
+            what = f"returned {answers.shown(answer)}, which is not a pod and nodes"
+            raise answers.failed(plugin, "before_score", what)
+        wanted: list[NodeView] = answer[1]
+        for node in wanted:
+            if node is not self._view.view(node.row) or not ok[node.row]:
+                what = f"returned {answers.shown(node)}, which does not take the pod"
+                raise answers.failed(plugin, "before_score", what)
+        if not wanted:
+            raise answers.failed(plugin, "before_score", "returned no nodes")
+        changed = answers.same_pod(plugin, "before_score", pod, answer[0])
+        return changed, rows_mask(len(ok), [node.row for node in wanted])
 
     # why not
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -14,6 +15,7 @@ from mooring.framework.profile import Profile
 from mooring.framework.status import REJECTIONS, Code, Status, unresolvable
 from mooring.model.objects import Pod
 
+SETS = (set, frozenset)
 PRE_FILTER_CODES = frozenset({Code.SKIP, Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE})
 
 
@@ -33,18 +35,11 @@ def transform(profile: Profile, cycle: Cycle, pod: Pod) -> Pod | Status:
     """The pod as the transformers make it, or the status with which one of them refuses it."""
     for name, method, _ in profile.at("before_pre_filter"):
         answer = answers.call(name, "before_pre_filter", method, cycle, pod)
-        if isinstance(answer, Pod):
-            pod = same_pod(name, "before_pre_filter", pod, answer)
+        if type(answer) is Pod:
+            pod = answers.same_pod(name, "before_pre_filter", pod, answer)
         elif (status := answers.status(name, "before_pre_filter", answer, REJECTIONS)) is not None:
             return status
     return pod
-
-
-def same_pod(plugin: str, point: str, pod: Pod, answer: Pod) -> Pod:
-    """The pod a plugin has changed; not some other pod."""
-    if answer.metadata.uid != pod.metadata.uid:
-        raise answers.failed(plugin, point, f"returned {answer.key} for {pod.key}, which is another pod")
-    return answer
 
 
 def pre_filter(pod_class: PodClass, cycle: Cycle, pod: Pod) -> PreFiltered:
@@ -55,8 +50,9 @@ def pre_filter(pod_class: PodClass, cycle: Cycle, pod: Pod) -> PreFiltered:
         answer = answers.call(name, "pre_filter", method, cycle, pod)
         if answer is None:
             continue
-        if isinstance(answer, (set, frozenset)):
-            names = frozenset(answer) if names is None else names & answer
+        if type(answer) in SETS:
+            given = _names(name, answer)
+            names = given if names is None else names & given
             narrowing.append(name)
             continue
         status = answers.status(name, "pre_filter", answer, PRE_FILTER_CODES)
@@ -87,12 +83,23 @@ def _after(profile: Profile, cycle: Cycle, pod: Pod, narrowed: Narrowed | None) 
             return PreFiltered(rejection=status)
     for name, method, _ in profile.at("find_one_node")[:1]:
         answer = answers.call(name, "find_one_node", method, cycle, pod, names)
-        if isinstance(answer, str):
-            return PreFiltered(Narrowed(frozenset({answer}), (name,)))
+        if issubclass(type(answer), str):
+            found = str.__str__(answer)
+            if names is not None and found not in names:
+                what = f"returned {answers.shown(found)}, which is none of the nodes that are left"
+                raise answers.failed(name, "find_one_node", what)
+            return PreFiltered(Narrowed(frozenset({found}), (name,)))
         status = answers.status(name, "find_one_node", answer, REJECTIONS | {Code.SKIP})
         if status is not None and status.code is not Code.SKIP:
             return PreFiltered(rejection=status)
     return PreFiltered(narrowed)
+
+
+def _names(plugin: str, answer: Any) -> frozenset[str]:
+    if not all(type(name) is str for name in answer):
+        what = f"returned {answers.shown(answer)}, which is not a set of node names"
+        raise answers.failed(plugin, "pre_filter", what)
+    return frozenset(answer)
 
 
 def _nothing_left(plugins: list[str]) -> Status:

@@ -136,11 +136,11 @@ class SchedulingQueue:
         else:
             queued.consecutive_errors += 1
         queued.timestamp, queued.flushed_at = now, None
-        strategy = AFTER_BACKOFF
+        strategy, in_time = AFTER_BACKOFF, False
         if queued.rejectors:
-            strategy = self._best(queued, self.in_flight.events_for(uid))
+            strategy, in_time = self._best(queued, self.in_flight.events_for(uid))
         self.in_flight.done(uid)
-        self._requeue(queued, strategy, now)
+        self._requeue(queued, strategy, now, in_time=in_time)
 
     # waking
 
@@ -162,12 +162,17 @@ class SchedulingQueue:
                 self._wake(queued, event, now)
         self.in_flight.record(event)
 
-    def activate(self, pods: Iterable[Pod], now: float) -> None:
-        """Pods somebody wants tried now, whatever they wait for."""
+    def activate(self, pods: Iterable[Pod], now: float, *, deciding: bool = False) -> None:
+        """Pods somebody wants tried now, whatever they wait for. Who wants it while he decides about others
+        has each tried out of turn once: from then on its back-off counts, or they would never rest."""
         for pod in pods:
             queued = self._pods.get(pod.metadata.uid)
             if queued is None or queued.where is ACTIVE:
                 continue
+            if deciding and queued.where is not IN_FLIGHT and self._backoff.backing_off(queued, now):
+                if queued.hurried:
+                    continue
+                queued.hurried = True
             if queued.where is IN_FLIGHT:
                 self.in_flight.record(ClusterEvent(ANY, Action.ALL, "ForceActivate", new=queued.pod))
                 continue
@@ -183,6 +188,7 @@ class SchedulingQueue:
         for heap in (self._backing_off, self._erring):
             while (queued := heap.peek()) is not None and not self._backoff.backing_off(queued, now):
                 heap.pop()
+                queued.hurried = False
                 self._to_active(queued, now)
         if now >= self._next_flush:
             self._next_flush = (now // FLUSH_EVERY_S + 1) * FLUSH_EVERY_S
@@ -211,7 +217,7 @@ class SchedulingQueue:
         if strategy is SKIP or (queued.gating_plugin and self._still_held(queued)):
             return
         self._leave(queued)
-        self._requeue(queued, strategy, now)
+        self._requeue(queued, strategy, now, in_time=event.given_back)
 
     def _still_held(self, queued: QueuedPod) -> bool:
         """Whether the gate a pod is behind holds it again: it stays where it is then."""
@@ -226,30 +232,32 @@ class SchedulingQueue:
         gate, scheduler = queued.gating_plugin, queued.pod.spec.scheduler_name
         return not gate or event.wildcard or self._hints.wanted(scheduler, gate, event)
 
-    def _best(self, queued: QueuedPod, events: Iterable[ClusterEvent]) -> Requeue:
-        best = SKIP
+    def _best(self, queued: QueuedPod, events: Iterable[ClusterEvent]) -> tuple[Requeue, bool]:
+        """The most that events promise, and whether all that do are of places given back."""
+        best, in_time = SKIP, True
         for event in events:
             answer = self._hints.worth_requeuing(queued, event)
-            if answer is IMMEDIATELY:
-                return answer
-            if answer is AFTER_BACKOFF:
-                best = answer
-        return best
+            if answer is IMMEDIATELY and not event.given_back:
+                return answer, False
+            if answer is not SKIP:
+                best, in_time = AFTER_BACKOFF, in_time and event.given_back
+        return best, in_time
 
-    def _requeue(self, queued: QueuedPod, strategy: Requeue, now: float) -> None:
+    def _requeue(self, queued: QueuedPod, strategy: Requeue, now: float, *, in_time: bool = False) -> None:
+        """`in_time`: it waits its back-off out. Pods that take places, give them back and are woken by the
+        others' would go round for ever otherwise."""
         if strategy is SKIP:
             self._park(queued)
-        elif strategy is AFTER_BACKOFF and self._rests(queued, now):
-            self._enter_backoff(queued)
+        elif (in_time or strategy is AFTER_BACKOFF) and self._rests(queued, now, in_time=in_time):
+            self._enter_backoff(queued, in_time=in_time)
         else:
             self._enter_active(queued, now)
 
-    def _rests(self, queued: QueuedPod, now: float) -> bool:
+    def _rests(self, queued: QueuedPod, now: float, *, in_time: bool) -> bool:
         """Whether a pod backs off first. Those of a group that waits for long do not once an event may help:
         while they rested, younger ones would take the room again and again."""
-        if queued.group is not None and now - queued.group[0] >= AGED_AFTER_S:
-            return False
-        return self._backoff.backing_off(queued, now)
+        aged = queued.group is not None and now - queued.group[0] >= AGED_AFTER_S
+        return (in_time or not aged) and self._backoff.backing_off(queued, now)
 
     # moving between parts
 
@@ -291,13 +299,13 @@ class SchedulingQueue:
             queued.initial_attempt = now
         self._active.push(queued)
 
-    def _enter_backoff(self, queued: QueuedPod) -> None:
+    def _enter_backoff(self, queued: QueuedPod, *, in_time: bool = False) -> None:
         if (status := self._pre_enqueue(queued.pod)) is not None:
             self._hold(queued, status)
             return
         queued.gating_plugin = queued.gating_message = ""
         # A group is not tried early, as others are when nothing else is ready: it would be all of them again.
-        early = queued.rejectors and queued.group is None
+        early = queued.rejectors and queued.group is None and not in_time
         queued.where = Where.BACKOFF if early else Where.ERROR_BACKOFF
         queued.backoff_expiration = self._backoff.expiration(queued)
         self._heaps[queued.where].push(queued)

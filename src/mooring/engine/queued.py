@@ -42,6 +42,7 @@ class QueuedPod(msgspec.Struct, eq=False):
     gating_message: str = ""
     flushed_at: float | None = None
     group: tuple[float, str] | None = None  # since when it waits with others, and what they are called
+    hurried: bool = False  # tried before its back-off was over, since it last waited it out
     since: int = 0  # its position in the list of events, while it is in flight
     started: float = 0.0  # when it was last taken out to be tried, by the meter's clock
 

@@ -115,6 +115,12 @@ class Stories:
         if len(notes) > NOTES_KEPT:
             notes.popitem(last=False)
 
+    def undone(self, pod: Pod, message: str) -> None:
+        """The pod does not get the node it was noted for after all."""
+        note = self._notes.get(pod.metadata.uid)
+        if note is not None and (note.node or note.message != message):
+            self._notes[pod.metadata.uid] = msgspec.structs.replace(note, node="", message=message)
+
     def find(self, key: str) -> Note | None:
         """The note of the pod of that `namespace/name`."""
         return next((note for note in reversed(self._notes.values()) if note.pod.key == key), None)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
 from types import MappingProxyType
 
 import msgspec
 
 from mooring.config.durations import format_duration
 from mooring.engine.queued import QueuedPod
+from mooring.framework.answers import clipped, shown
 from mooring.framework.cycle import Cycle
 from mooring.framework.profile import Hook, Profile
 from mooring.framework.status import Status, error, unschedulable
@@ -60,6 +61,7 @@ class PermitWait:
         return min(moment for moment, _ in self._until.values())
 
     def allow(self, plugin: str) -> None:
+        _must_be_words(plugin)
         if self.settled:
             return
         self._until.pop(plugin, None)
@@ -67,12 +69,14 @@ class PermitWait:
             self._finish(None)
 
     def reject(self, plugin: str, message: str) -> None:
+        _must_be_words(plugin, message)
         if not self.settled:
-            self._finish(unschedulable(message).by(plugin))
+            self._finish(unschedulable(clipped(message)).by(plugin))
 
     def preempt(self, plugin: str, message: str) -> None:
+        _must_be_words(plugin, message)
         if not self.settled:
-            self._finish(error(message).by(plugin))
+            self._finish(error(clipped(message)).by(plugin))
 
     def expire(self, now: float) -> None:
         """Rejects the pod if some plugin's time is up."""
@@ -85,3 +89,31 @@ class PermitWait:
     def _finish(self, status: Status | None) -> None:
         self.settled = True
         self._settle(self, status)
+
+
+class WaitingPods(Mapping[str, PermitWait]):
+    """Who waits, as plugins see it. Letting one go changes who waits: they go over those who did."""
+
+    def __init__(self, by_uid: dict[str, PermitWait]) -> None:
+        self._by_uid = by_uid
+
+    def __getitem__(self, uid: str) -> PermitWait:
+        return self._by_uid[uid]
+
+    def __len__(self) -> int:
+        return len(self._by_uid)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._by_uid))
+
+    def values(self) -> ValuesView[PermitWait]:
+        return dict(self._by_uid).values()
+
+    def items(self) -> ItemsView[str, PermitWait]:
+        return dict(self._by_uid).items()
+
+
+def _must_be_words(*words: object) -> None:
+    for word in words:
+        if type(word) is not str:
+            raise TypeError(f"{shown(word)} is not a plugin's name, or no message")

@@ -7,18 +7,22 @@ costs the pod one cycle. The wording of the messages is kube-scheduler's.
 from __future__ import annotations
 
 import logging
+import re
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Container, Hashable
+from math import isnan
 from operator import index
+from reprlib import Repr
 from typing import Any, Protocol
 
 import msgspec
+import numpy as np
 
 from mooring.cluster.columns import Rows
 from mooring.errors import ApiError, PluginFailed, ScopeError, wants_the_end
 from mooring.framework.normalize import MAX_SCORE
 from mooring.framework.status import Code, Status
-from mooring.model.objects import Pod
+from mooring.model.objects import ObjectMeta, Pod
 
 log = logging.getLogger("mooring.plugins")
 _logged: set[tuple[str, str, str]] = set()
@@ -36,6 +40,13 @@ PREFIX = {
     "pre_bind": 'running PreBind plugin "{0}": ',
     "bind": 'running Bind plugin "{0}": ',
 }
+
+MOST_SAID = 8192  # characters of a message; the API server takes no Event of more than 1024, people read less
+MOST_REASONS = 64  # of a status
+LONGEST_REASON = 1024
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_short = Repr()
+_short.maxstring = _short.maxother = _short.maxlong = 200
 
 SUCCESS, ERROR, WAIT = Code.SUCCESS, Code.ERROR, Code.WAIT  # quicker to find so: every answer is checked
 
@@ -86,10 +97,21 @@ class Rejections(msgspec.Struct, frozen=True):
         return [self.distinct[number] for number in self.numbers.tolist()]
 
 
+def shown(value: Any) -> str:
+    """An answer in a message: short, the same in every run, and whatever it does when it is looked at."""
+    try:
+        return _ADDRESS.sub("", _short.repr(value))
+    except (Exception, SystemExit):
+        return f"<{type(value).__name__}>"
+
+
+def clipped(text: str, most: int = MOST_SAID) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def failed(plugin: str, point: str, what: str) -> PluginFailed:
-    return PluginFailed(
-        plugin, point, PREFIX.get(point, f'running {point} of plugin "{{0}}": ').format(plugin) + what
-    )
+    prefix = PREFIX.get(point, f'running {point} of plugin "{{0}}": ').format(plugin)
+    return PluginFailed(plugin, point, clipped(prefix + what))
 
 
 def raised(plugin: str, point: str, error: BaseException) -> PluginFailed:
@@ -110,8 +132,24 @@ def raised(plugin: str, point: str, error: BaseException) -> PluginFailed:
         log.error("plugin %s failed at %s", plugin, point, exc_info=error)
     if isinstance(error, ScopeError):
         return failed(plugin, point, f"plugin {plugin} {error}")
-    text = str(error)
-    return failed(plugin, point, f"{type(error).__name__}: {text}" if text else type(error).__name__)
+    return failed(plugin, point, words_of(error))
+
+
+def words_of(error: BaseException) -> str:
+    """What an exception says, if it can be brought to say anything."""
+    try:
+        text = str(error)
+    except (Exception, SystemExit):
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def passed_over(plugin: str, point: str, error: BaseException) -> None:
+    """A failure that costs no pod anything: it is logged, once per point, and the answer does not count."""
+    failure = raised(plugin, point, error)
+    if failure is error and (plugin, point, "") not in _logged:
+        _logged.add((plugin, point, ""))
+        log.error("plugin %s failed at %s: %s", plugin, point, failure)
 
 
 def call(plugin: str, point: str, method: Callable[..., Any], *arguments: Any) -> Any:
@@ -126,49 +164,135 @@ def status(plugin: str, point: str, answer: Any, codes: Collection[Code] | None 
     """A checked status: None for success, PluginFailed for an error or for what is no status at all."""
     if answer is None:
         return None
-    if not isinstance(answer, Status):
-        raise failed(plugin, point, f"returned {answer!r}, which is neither a Status nor None")
-    if (mistake := _mistake_in(answer)) is not None:
-        raise failed(plugin, point, f"returned a Status {mistake}")
-    if answer.code is SUCCESS:
+    if not issubclass(type(answer), Status):  # `isinstance` would ask the answer itself
+        raise failed(plugin, point, f"returned {shown(answer)}, which is neither a Status nor None")
+    code = answer.code
+    if type(code) is not Code:
+        raise failed(plugin, point, f"returned a Status whose code is {shown(code)}, which is no Code")
+    given: Status = answer if _sound(answer.reasons) else _mended(plugin, point, answer)
+    if code is SUCCESS:
         return None
-    if answer.code is ERROR or (codes is not None and answer.code not in codes):
-        what = answer.message or answer.code.name.capitalize()
-        raise failed(plugin, point, what if answer.code is ERROR else f"returned {answer.code.name}: {what}")
-    return answer.by(plugin)
+    if code is WAIT and not is_number(given.timeout_s):
+        what = f"whose timeout_s is {shown(given.timeout_s)}, which is no number of seconds"
+        raise failed(plugin, point, f"returned a Status {what}")
+    if code is ERROR or (codes is not None and code not in codes):
+        what = given.message or code.name.capitalize()
+        raise failed(plugin, point, what if code is ERROR else f"returned {code.name}: {what}")
+    return given.by(plugin) if type(given.plugin) is str else msgspec.structs.replace(given, plugin=plugin)
 
 
-def _mistake_in(status: Status) -> str | None:
-    """What is wrong with a status that is one in name only."""
-    if not isinstance(status.code, Code):
-        return f"whose code is {status.code!r}, which is no Code"
-    if not (isinstance(status.reasons, tuple) and all(isinstance(r, str) for r in status.reasons)):
-        return f"whose reasons are {status.reasons!r}, which is not a tuple of strings"
-    if status.code is WAIT and not isinstance(status.timeout_s, (int, float)):
-        return f"whose timeout_s is {status.timeout_s!r}, which is no number of seconds"
-    return None
+def _sound(reasons: Any) -> bool:
+    if type(reasons) is not tuple or len(reasons) > MOST_REASONS:
+        return False
+    for reason in reasons:  # noqa: SIM110 - quicker than `all`, and every rejection comes by
+        if type(reason) is not str or len(reason) > LONGEST_REASON:
+            return False
+    return True
+
+
+def _mended(plugin: str, point: str, status: Status) -> Status:
+    """Of reasons without end, the beginning; reasons that are none are a mistake."""
+    reasons = status.reasons
+    if not (type(reasons) is tuple and all(issubclass(type(reason), str) for reason in reasons)):
+        what = f"whose reasons are {shown(reasons)}, which is not a tuple of strings"
+        raise failed(plugin, point, f"returned a Status {what}")
+    plain = (clipped(str.__str__(reason), LONGEST_REASON) for reason in reasons[:MOST_REASONS])
+    return msgspec.structs.replace(status, reasons=tuple(plain))
+
+
+def is_number(value: Any) -> bool:
+    """An integer or a fraction, NumPy's and infinite ones too. A yes or no is none."""
+    kind = type(value)
+    return kind is int or (issubclass(kind, (float, np.integer, np.floating)) and not isnan(value))
 
 
 def score(plugin: str, answer: Any, *, raw: bool) -> int:
     """A checked score: an integer, within 0..100 unless it is still to be normalised."""
     if type(answer) is not int:
-        if isinstance(answer, bool):  # Python counts with them; a yes or no is no score all the same
-            raise failed(plugin, "score", f"returned {answer!r}, which is not an integer")
         try:
-            answer = index(answer)
-        except TypeError:
-            raise failed(plugin, "score", f"returned {answer!r}, which is not an integer") from None
+            if issubclass(type(answer), (bool, np.bool_)):  # Python counts with them; no score all the same
+                raise TypeError
+            answer = int(index(answer))
+        except Exception:
+            raise failed(plugin, "score", f"returned {shown(answer)}, which is not an integer") from None
     if not raw and not 0 <= answer <= MAX_SCORE:
         raise out_of_range(plugin, answer)
     if raw and not -(2**63) <= answer < 2**63:
-        raise failed(plugin, "score", f"returned {answer!r}, which does not fit into 64 bits")
-    return int(answer)
+        raise failed(plugin, "score", f"returned {shown(answer)}, which does not fit into 64 bits")
+    found: int = answer
+    return found
 
 
 def out_of_range(plugin: str, value: int) -> PluginFailed:
     return PluginFailed(
         plugin,
         "score",
-        f'plugin "{plugin}" returns an invalid score {value}, '
+        f'plugin "{plugin}" returns an invalid score {shown(value)}, '
         f"it should in the range of [0, {MAX_SCORE}] after normalizing",
     )
+
+
+def uid(plugin: str, point: str, answer: Any) -> str:
+    """The uid of an answer that is a pod."""
+    if not are_pods((answer,)):
+        raise failed(plugin, point, f"returned {shown(answer)}, which is no pod")
+    found: str = answer.metadata.uid
+    return found
+
+
+def same_pod(plugin: str, point: str, pod: Pod, answer: Pod) -> Pod:
+    """The pod as a plugin has changed it: not some other pod, and one that could have come off the wire."""
+    if answer is pod:
+        return pod
+    if uid(plugin, point, answer) != pod.metadata.uid or answer.key != pod.key:
+        raise failed(plugin, point, f"returned {shown(answer.key)} for {pod.key}, which is another pod")
+    return call(plugin, point, _sound_pod, answer)  # type: ignore[no-any-return]
+
+
+def _sound_pod(pod: Pod) -> Pod:
+    """Fails on what no pod off the wire is, and on amounts that are none."""
+    assert msgspec.json.decode(msgspec.json.encode(pod), type=Pod).spec.request is not None
+    return pod
+
+
+def are_pods(answer: Any) -> bool:
+    """Whether it is a tuple of pods that can be told apart."""
+    return type(answer) is tuple and all(
+        type(pod) is Pod and type(pod.metadata) is ObjectMeta and type(pod.metadata.uid) is str
+        for pod in answer
+    )
+
+
+def way_out(plugin: str, answer: PostFilterResult, nodes: Container[str]) -> PostFilterResult:
+    """A checked way out: a node that is there, pods, and a status that is one."""
+    named = answer.nominated is None or type(answer.nominated) is str
+    if not named or not are_pods(answer.victims):
+        raise failed(plugin, "post_filter", f"returned {shown(answer)}, which names no node and pods")
+    if answer.nominated and answer.nominated not in nodes:
+        what = f"nominates the pod to {shown(answer.nominated)}, which is no node"
+        raise failed(plugin, "post_filter", what)
+    if answer.status is not None and status(plugin, "post_filter", answer.status) is None:
+        return msgspec.structs.replace(answer, status=None)
+    return answer
+
+
+def version(plugin: str, owner: Any) -> Hashable:
+    """What a plugin says its answers depend on besides node and pod: something that can be told apart."""
+    found: Hashable = call(plugin, "version", getattr, owner, "version")
+    call(plugin, "version", hash, found)  # what can be changed in place would look the same ever after
+    return found
+
+
+def moved(before: object, after: object) -> bool:
+    """Whether versions differ. Those that cannot be compared do."""
+    try:
+        return bool(before != after)
+    except Exception:
+        return True
+
+
+def yes(plugin: str, point: str, answer: Any) -> bool:
+    """A checked yes or no."""
+    if not issubclass(type(answer), (bool, np.bool_)):
+        raise failed(plugin, point, f"returned {shown(answer)}, which is neither True nor False")
+    return bool(answer)

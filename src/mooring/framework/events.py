@@ -59,6 +59,7 @@ class ClusterEvent(msgspec.Struct, frozen=True):
     label: str = ""
     old: Any = None
     new: Any = None
+    given_back: bool = False  # a place that an attempt took and gave back: nobody is tried before his time
 
     @property
     def wildcard(self) -> bool:

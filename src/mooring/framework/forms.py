@@ -30,6 +30,7 @@ from mooring.framework.scope import Scope
 from mooring.framework.status import Status, unschedulable
 from mooring.model.objects import Pod
 
+MOST_RAW = 2**63 - 1
 VECTOR_ONLY = unschedulable("node(s) were rejected")
 
 
@@ -151,7 +152,8 @@ class Filter(Form):
         as well, `statuses_of`: whole clusters reject at times."""
         if (many := getattr(self.plugin, "statuses_of", None)) is not None and len(rows):
             columns = self.columns(table, cluster, rows)
-            rejections: Rejections = answers.call(self.name, "filter", many, cycle, pod, columns)
+            answer = answers.call(self.name, "filter", many, cycle, pod, columns)
+            rejections: Rejections = answers.call(self.name, "filter", self._checked, answer, len(rows))
             return rejections
         nodes = (self.view(table, cluster.view(row)) for row in rows.tolist())
         found = (self.one(cycle, pod, node, table, cluster) for node in nodes)
@@ -159,19 +161,31 @@ class Filter(Form):
         index = {status: number for number, status in enumerate(dict.fromkeys(statuses))}
         return Rejections(tuple(index), np.array([index[status] for status in statuses], np.intp))
 
+    def _checked(self, answer: Any, count: int) -> Rejections:
+        """What `statuses_of` says, if it says something of every row."""
+        if type(answer) is not Rejections or not _indexes(answer.numbers, count, len(answer.distinct)):
+            what = f"statuses_of returned {answers.shown(answer)}, not Rejections of {count} nodes"
+            raise answers.failed(self.name, "filter", what)
+        given = [answers.status(self.name, "filter", s, FILTER_CODES) for s in answer.distinct]
+        distinct = tuple(status for status in given if status is not None)
+        if len(distinct) != len(given):
+            raise answers.failed(self.name, "filter", "statuses_of rejects with success")
+        return Rejections(distinct, answer.numbers)
+
     def _asked(self, cycle: Cycle, pod: Any, columns: StaticColumns) -> Mask:
         answer = answers.call(self.name, "filter", self.many_method, cycle, pod, columns)
-        mask = answer if isinstance(answer, Mask) else Mask(answer, VECTOR_ONLY)
+        mask = answer if type(answer) is Mask else Mask(answer, VECTOR_ONLY)
         ok = mask.ok
-        if not (isinstance(ok, np.ndarray) and ok.dtype == np.bool_ and ok.shape == (len(columns),)):
+        if not (type(ok) is np.ndarray and ok.dtype == np.bool_ and ok.shape == (len(columns),)):
             raise answers.failed(
                 self.name, "filter", f"filter_nodes returned {_kind(ok)}, not {len(columns)} booleans"
             )
-        if answers.status(self.name, "filter", mask.status, FILTER_CODES) is None:
+        status = answers.status(self.name, "filter", mask.status, FILTER_CODES)
+        if status is None:
             raise answers.failed(
                 self.name, "filter", "filter_nodes returned a Mask that rejects with success"
             )
-        return mask
+        return mask if status is mask.status else Mask(ok, status)
 
     def rehearse(self, cycle: Cycle, pod: Pod, cluster: Cluster) -> None:
         """Both forms on every node of a small cluster; they must agree."""
@@ -237,8 +251,9 @@ class Scorer(Form):
         """Distinct raw values to final scores, in the same order."""
         assert self.normalize is not None
         answer = answers.call(self.name, "normalize", self.normalize, values)
-        if not hasattr(answer, "__len__") or len(answer) != len(values):
-            raise answers.failed(self.name, "normalize", f"returned {answer!r} for {len(values)} values")
+        if not _has(answer, len(values)):
+            what = f"returned {answers.shown(answer)} for {len(values)} values"
+            raise answers.failed(self.name, "normalize", what)
         checked = answers.score
         return [
             score if type(score) is int and 0 <= score <= MAX_SCORE else checked(self.name, score, raw=False)
@@ -247,9 +262,7 @@ class Scorer(Form):
 
     def _asked(self, cycle: Cycle, pod: Any, columns: StaticColumns, among: Bools | None = None) -> Ints:
         scores = answers.call(self.name, "score", self.many_method, cycle, pod, columns)
-        good = (
-            isinstance(scores, np.ndarray) and scores.dtype.kind in "iu" and scores.shape == (len(columns),)
-        )
+        good = type(scores) is np.ndarray and scores.dtype.kind in "iu" and scores.shape == (len(columns),)
         if not good:
             raise answers.failed(
                 self.name, "score", f"score_nodes returned {_kind(scores)}, not {len(columns)} integers"
@@ -259,6 +272,9 @@ class Scorer(Form):
             for value in (asked.min(), asked.max()) if len(asked) else ():
                 if not 0 <= value <= MAX_SCORE:
                     raise answers.out_of_range(self.name, int(value))
+        if scores.dtype == np.uint64 and len(scores) and scores.max() > MOST_RAW:
+            what = f"returned {scores.max()}, which does not fit into 64 bits"
+            raise answers.failed(self.name, "score", what)
         return np.asarray(scores, np.int64)
 
     def rehearse(self, cycle: Cycle, pod: Pod, cluster: Cluster) -> None:
@@ -347,6 +363,20 @@ def _in_range(scores: Ints) -> bool:
 
 
 def _kind(value: Any) -> str:
-    if isinstance(value, np.ndarray):
+    if type(value) is np.ndarray:
         return f"an array of {value.dtype} of shape {value.shape}"
-    return repr(value)
+    return answers.shown(value)
+
+
+def _has(answer: Any, count: int) -> bool:
+    """Whether it is a sequence of so many."""
+    if type(answer) is np.ndarray:
+        return bool(answer.shape == (count,))
+    return type(answer) in (list, tuple) and len(answer) == count
+
+
+def _indexes(numbers: Any, count: int, among: int) -> bool:
+    """Whether it is an array of so many indexes of a sequence of such a length."""
+    if type(numbers) is not np.ndarray or numbers.dtype.kind not in "iu" or numbers.shape != (count,):
+        return False
+    return bool(numbers.min() >= 0 and numbers.max() < among) if count else True

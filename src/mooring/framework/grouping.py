@@ -9,14 +9,15 @@ plugin, where it has these points, at `plan_group` which node each is to be trie
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import msgspec
 
 from mooring.cluster.view import NodeView
-from mooring.framework.status import Status
+from mooring.framework import answers
+from mooring.framework.status import REJECTIONS, Status
 from mooring.framework.trial import Demand
 from mooring.model.objects import Pod
 
@@ -34,6 +35,18 @@ class Group(msgspec.Struct, frozen=True):
     members: tuple[Pod, ...]
     needed: int
     strict: frozenset[str] = frozenset()
+
+
+def checked_group(plugin: str, answer: Any) -> Group | Status | None:
+    """The pods one is tried with, if it is; a status refuses it."""
+    if type(answer) is not Group:
+        return answers.status(plugin, "group", answer, REJECTIONS)
+    words = type(answer.key) is str and type(answer.title) is str and type(answer.needed) is int
+    strict = type(answer.strict) is frozenset and all(type(uid) is str for uid in answer.strict)
+    if not (words and strict and answers.are_pods(answer.members)):
+        what = f"returned {answers.shown(answer)}, which is no group of pods"
+        raise answers.failed(plugin, "group", what)
+    return answer
 
 
 class Room(Protocol):
@@ -57,6 +70,19 @@ class Plan(msgspec.Struct, frozen=True):
     """The node each member is to be tried on, by uid. Members that are not in it find no place."""
 
     nodes: dict[str, str]
+
+
+def checked_plan(plugin: str, answer: Any) -> Plan | Status | None:
+    if type(answer) is not Plan:
+        return answers.status(plugin, "plan_group", answer, REJECTIONS)
+    if not _are_names(answer.nodes):
+        what = f"returned {answers.shown(answer)}, which names no nodes by uid"
+        raise answers.failed(plugin, "plan_group", what)
+    return answer
+
+
+def _are_names(answer: Any) -> bool:
+    return type(answer) is dict and all(type(key) is type(name) is str for key, name in answer.items())
 
 
 class GroupTrial(Protocol):
@@ -116,3 +142,18 @@ class GroupWayOut(msgspec.Struct, frozen=True):
     @property
     def told(self) -> str:
         return self.message if self.status is None else self.status.message
+
+
+def checked_way_out(plugin: str, answer: Any, nodes: Container[str]) -> GroupWayOut | None:
+    """A way out of a group: pods to evict, and nodes that are there."""
+    point = "post_filter_group"
+    if type(answer) is not GroupWayOut:
+        status = answers.status(plugin, point, answer, REJECTIONS)
+        return None if status is None else GroupWayOut(status=status)
+    sound = answers.are_pods(answer.victims) and _are_names(answer.nominated) and type(answer.message) is str
+    if not sound or not all(name in nodes for name in answer.nominated.values()):
+        what = f"returned {answers.shown(answer)}, which names no pods and nodes"
+        raise answers.failed(plugin, point, what)
+    if answer.status is not None and answers.status(plugin, point, answer.status, REJECTIONS) is None:
+        return msgspec.structs.replace(answer, status=None)
+    return answer

@@ -7,10 +7,11 @@ extenders have answered, `settle` chooses, on the cluster as it is by then.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
-from mooring.framework.answers import PostFilterResult, Statuses
+from mooring.framework.answers import PostFilterResult, Statuses, are_pods
 from mooring.framework.cycle import Cycle
 from mooring.framework.status import Status
 from mooring.model.objects import Pod
@@ -38,3 +39,14 @@ Settle = Callable[[Cycle, Pod, Statuses, Answered], PostFilterResult | Status]
 class Offer(msgspec.Struct, frozen=True):
     rooms: tuple[Room, ...]
     settle: Settle
+
+
+def is_sound(offer: Offer) -> bool:
+    """Whether it offers what it says: rooms with pods, and a way to settle on one."""
+    return type(offer.rooms) is tuple and all(map(_is_room, offer.rooms)) and callable(offer.settle)
+
+
+def _is_room(room: Any) -> bool:
+    if type(room) is not Room or not are_pods(room.victims):
+        return False
+    return type(room.node) is str and type(room.violations) is int

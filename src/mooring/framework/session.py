@@ -1,94 +1,154 @@
 """Sessions: hooks that plugins register when a round opens and that end with it, in KAI's manner.
 
-Each kind of hook says how the answers of several plugins combine. A pod-at-a-time cycle is a session
-of one job with one task; a round over all jobs is a session of many. Both use this table.
+Each kind of hook says what it may be answered, and how the answers of several plugins combine. A
+pod-at-a-time cycle is a session of one job with one task; a round over all jobs is a session of many.
+Both use this table. Whatever a hook does wrong is its plugin's failure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import Enum
-from typing import Any
+from math import isfinite
+from typing import Any, NamedTuple
 
 import msgspec
 
 from mooring.cluster.view import ClusterView, NodeView
-from mooring.framework.answers import raised
-from mooring.framework.status import Code, Status
+from mooring.framework import answers
+from mooring.framework.status import REJECTIONS, Status, unschedulable
 from mooring.model.objects import Pod
+
+LARGEST = 2**62  # of a number: what is far out of range must not upset the sum
+COLLECTIONS = (list, tuple, set, frozenset)
+Number = int | float
 
 
 class Combine(Enum):
     """How the answers of several hooks of one kind become one."""
 
     FIRST_NON_ZERO = "first non-zero"  # comparisons: the first hook with an opinion decides
-    ALL = "all"  # every hook must agree
+    ALL = "all"  # every hook must agree: the first that does not says why
     SUM = "sum"
     UNION = "union"
     FIRST = "first"  # the first hook registered decides alone
     NOTIFY = "notify"  # told, not asked
 
 
-HOOKS: dict[str, Combine] = {
-    "queue_order": Combine.FIRST_NON_ZERO,
-    "job_order": Combine.FIRST_NON_ZERO,
-    "task_order": Combine.FIRST_NON_ZERO,
-    "pre_predicate": Combine.ALL,
-    "predicate": Combine.ALL,
-    "node_order": Combine.SUM,
-    "gpu_order": Combine.SUM,
-    "reclaimable": Combine.ALL,
-    "preemptable": Combine.ALL,
-    "victims": Combine.UNION,
-    "solution": Combine.FIRST,
-    "allocate": Combine.NOTIFY,
-    "deallocate": Combine.NOTIFY,
+class Kind(NamedTuple):
+    """One kind of hook: how its answers combine, and the reason of one that says no without any."""
+
+    combine: Combine
+    no: str = ""
+
+
+HOOKS: dict[str, Kind] = {
+    "queue_order": Kind(Combine.FIRST_NON_ZERO),
+    "job_order": Kind(Combine.FIRST_NON_ZERO),
+    "task_order": Kind(Combine.FIRST_NON_ZERO),
+    "pre_predicate": Kind(Combine.ALL, "rejected by a session"),
+    "predicate": Kind(Combine.ALL, "node(s) were rejected by a session predicate"),
+    "node_order": Kind(Combine.SUM),
+    "gpu_order": Kind(Combine.SUM),
+    "reclaimable": Kind(Combine.ALL, "pod(s) may not be reclaimed"),
+    "preemptable": Kind(Combine.ALL, "pod(s) may not be preempted"),
+    "victims": Kind(Combine.UNION),
+    "solution": Kind(Combine.FIRST),
+    "allocate": Kind(Combine.NOTIFY),
+    "deallocate": Kind(Combine.NOTIFY),
 }
+
+
+def _number(plugin: str, kind: str, answer: Any) -> Number:
+    """An integer or a fraction, finite and not far out of range."""
+    if not (answers.is_number(answer) and isfinite(answer) and -LARGEST <= answer <= LARGEST):
+        raise answers.failed(plugin, kind, f"returned {answers.shown(answer)}, which is no number")
+    return float(answer) if issubclass(type(answer), float) else int(answer)
+
+
+def _refusal(plugin: str, kind: str, answer: Any) -> Status | None:
+    """None for a yes. Words and exceptions are why it is a no, as errors are in Go."""
+    if issubclass(type(answer), str):
+        answer = unschedulable(str.__str__(answer) or HOOKS[kind].no)
+    elif issubclass(type(answer), BaseException):
+        answer = unschedulable(answers.words_of(answer))
+    elif answer is not None and not issubclass(type(answer), Status):
+        answer = None if answers.yes(plugin, kind, answer) else unschedulable(HOOKS[kind].no)
+    return answers.status(plugin, kind, answer, REJECTIONS)
+
+
+def _collection(plugin: str, kind: str, answer: Any) -> set[Any]:
+    if type(answer) not in COLLECTIONS:
+        raise answers.failed(plugin, kind, f"returned {answers.shown(answer)}, which is no collection")
+    return set(answer)
+
+
+def _anything(plugin: str, kind: str, answer: Any) -> Any:
+    return answer
+
+
+READERS: dict[Combine, Callable[[str, str, Any], Any]] = {  # what answers that combine so must be
+    Combine.FIRST_NON_ZERO: _number,
+    Combine.ALL: _refusal,
+    Combine.SUM: _number,
+    Combine.UNION: _collection,
+    Combine.FIRST: _anything,
+    Combine.NOTIFY: _anything,
+}
+
+
+class Registered(NamedTuple):
+    plugin: str
+    hook: Callable[..., Any]
 
 
 class HookTable:
     """Registered hooks by kind, in the order they were registered."""
 
     def __init__(self) -> None:
-        self._hooks: dict[str, list[Callable[..., Any]]] = {kind: [] for kind in HOOKS}
+        self._hooks: dict[str, list[Registered]] = {kind: [] for kind in HOOKS}
 
-    def add(self, kind: str, hook: Callable[..., Any]) -> None:
-        self._hooks[kind].append(hook)
+    def add(self, kind: str, hook: Callable[..., Any], plugin: str = "") -> None:
+        if not callable(hook):
+            raise TypeError(f"{answers.shown(hook)} is no hook: it cannot be called")
+        self._hooks[kind].append(Registered(plugin, hook))
 
     def has(self, kind: str) -> bool:
         return bool(self._hooks[kind])
 
     def ask(self, kind: str, *arguments: Any) -> Any:
         """The combined answer. Nobody registered: no opinion (0, yes, nothing)."""
-        answers = (hook(*arguments) for hook in self._hooks[kind])
-        match HOOKS[kind]:
+        combine = HOOKS[kind].combine
+        if combine is Combine.NOTIFY:
+            self._tell(kind, arguments)
+            return None
+        given = self._given(kind, READERS[combine], arguments)
+        match combine:
             case Combine.FIRST_NON_ZERO:
-                return next((answer for answer in answers if answer), 0)
+                return next((answer for answer in given if answer), 0)
             case Combine.ALL:
-                return next((answer for answer in answers if not _agrees(answer)), None)
+                return next((answer for answer in given if answer is not None), None)
             case Combine.SUM:
-                return sum(answers)
+                return sum(given)
             case Combine.UNION:
-                return set().union(*answers)
-            case Combine.FIRST:
-                return next(answers, None)
-            case Combine.NOTIFY:
-                self._tell(kind, arguments)
-        return None
+                return set().union(*given)
+        return next(given, None)
+
+    def _given(
+        self, kind: str, read: Callable[[str, str, Any], Any], arguments: tuple[Any, ...]
+    ) -> Iterator[Any]:
+        for plugin, hook in self._hooks[kind]:
+            answer = answers.call(plugin, kind, hook, *arguments)
+            yield answers.call(plugin, kind, read, plugin, kind, answer)
 
     def _tell(self, kind: str, arguments: tuple[Any, ...]) -> None:
         """Tells every hook. One that fails is logged: what it is told of has happened all the same."""
-        for hook in self._hooks[kind]:
+        for plugin, hook in self._hooks[kind]:
             try:
                 hook(*arguments)
             except BaseException as error:
-                raised("session", kind, error)
-
-
-def _agrees(answer: Any) -> bool:
-    if isinstance(answer, Status):
-        return answer.code is Code.SUCCESS
-    return answer is None or bool(answer)
+                answers.raised(plugin, kind, error)
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -114,39 +174,54 @@ class Session:
         self.jobs = jobs
         self.now = now
         self.hooks = HookTable()
+        self._registering = ""
 
-    def add_queue_order(self, hook: Callable[[str, str], int]) -> None:
-        self.hooks.add("queue_order", hook)
+    @contextmanager
+    def registering(self, plugin: str) -> Iterator[None]:
+        """Hooks that are added meanwhile are a plugin's."""
+        self._registering = plugin
+        try:
+            yield
+        finally:
+            self._registering = ""
 
-    def add_job_order(self, hook: Callable[[Job, Job], int]) -> None:
-        self.hooks.add("job_order", hook)
+    def _add(self, kind: str, hook: Callable[..., Any]) -> None:
+        if not self._registering:
+            raise RuntimeError("hooks are registered when a session opens")
+        self.hooks.add(kind, hook, self._registering)
 
-    def add_task_order(self, hook: Callable[[Task, Task], int]) -> None:
-        self.hooks.add("task_order", hook)
+    def add_queue_order(self, hook: Callable[[str, str], Number]) -> None:
+        self._add("queue_order", hook)
+
+    def add_job_order(self, hook: Callable[[Job, Job], Number]) -> None:
+        self._add("job_order", hook)
+
+    def add_task_order(self, hook: Callable[[Task, Task], Number]) -> None:
+        self._add("task_order", hook)
 
     def add_pre_predicate(self, hook: Callable[[Task, Job], Status | None]) -> None:
-        self.hooks.add("pre_predicate", hook)
+        self._add("pre_predicate", hook)
 
     def add_predicate(self, hook: Callable[[Task, Job, NodeView], Status | None]) -> None:
-        self.hooks.add("predicate", hook)
+        self._add("predicate", hook)
 
-    def add_node_order(self, hook: Callable[[Task, NodeView], int]) -> None:
-        self.hooks.add("node_order", hook)
+    def add_node_order(self, hook: Callable[[Task, NodeView], Number]) -> None:
+        self._add("node_order", hook)
 
-    def add_gpu_order(self, hook: Callable[[Task, NodeView, str], int]) -> None:
-        self.hooks.add("gpu_order", hook)
+    def add_gpu_order(self, hook: Callable[[Task, NodeView, str], Number]) -> None:
+        self._add("gpu_order", hook)
 
     def add_reclaimable(self, hook: Callable[..., bool]) -> None:
-        self.hooks.add("reclaimable", hook)
+        self._add("reclaimable", hook)
 
     def add_preemptable(self, hook: Callable[..., bool]) -> None:
-        self.hooks.add("preemptable", hook)
+        self._add("preemptable", hook)
 
     def add_event_handler(
         self, allocate: Callable[[Task], None] | None = None, deallocate: Callable[[Task], None] | None = None
     ) -> None:
         """Told of each task that takes or gives back a place, also while something is only tried."""
-        if allocate:
-            self.hooks.add("allocate", allocate)
-        if deallocate:
-            self.hooks.add("deallocate", deallocate)
+        if allocate is not None:
+            self._add("allocate", allocate)
+        if deallocate is not None:
+            self._add("deallocate", deallocate)

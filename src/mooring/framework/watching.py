@@ -57,9 +57,11 @@ SUCCESS, ERROR = CODE_NAMES[Code.SUCCESS], CODE_NAMES[Code.ERROR]
 Method = Callable[..., Any]
 
 
-def code_name(answer: object) -> str:
+def code_name(answer: Any) -> str:
     """The word for what a plugin answered; whatever is no status is a success."""
-    return CODE_NAMES.get(answer.code, ERROR) if isinstance(answer, Status) else SUCCESS
+    if not issubclass(type(answer), Status):
+        return SUCCESS
+    return CODE_NAMES[answer.code] if type(answer.code) is Code else ERROR
 
 
 def watched(meter: Meter, profile: str, plugin: str, point: str, method: Method) -> Method:

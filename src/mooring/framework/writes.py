@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from mooring.framework.answers import shown
+
 
 class Write(msgspec.Struct, frozen=True):
     """One write. `kind` is the name of a kind of Kubernetes, or `group/version/plural` of any other.
@@ -26,3 +28,15 @@ class Write(msgspec.Struct, frozen=True):
         """The very object that is meant; "" when any of the name is."""
         uid = (self.body.get("metadata") or {}).get("uid")
         return uid if isinstance(uid, str) else ""
+
+
+def check_write(write: Write) -> None:
+    """Raises for a write that could not be sent: while it is known who wants it."""
+    if type(write) is not Write or write.verb not in ("create", "patch", "delete"):
+        raise TypeError(f"{shown(write)} is no write")
+    if (
+        not all(type(word) is str for word in (write.kind, write.key, write.sub))
+        or type(write.body) is not dict
+    ):
+        raise TypeError(f"{shown(write)} is no write")
+    msgspec.json.encode(write.body)

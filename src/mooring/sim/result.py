@@ -35,7 +35,7 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that is over. The last four are for the report and not part of the public shape."""
+    """A run that is over. Nodes, samples and events are for the report and not part of the public shape."""
 
     placements: dict[str, str]
     pending: dict[str, PendingPod]
@@ -48,6 +48,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[NodeUse, ...] = ()
     samples: tuple[Sample, ...] = ()
     events: tuple[Recorded, ...] = ()
+    stopped: str = ""  # why the run was given up before its end, if it was
 
 
 def to_data(result: Result) -> dict[str, Any]:
@@ -59,6 +60,8 @@ def to_data(result: Result) -> dict[str, Any]:
         "patches": result.patches,
         "summary": result.summary,
     }
+    if result.stopped:
+        data["stopped"] = result.stopped
     if result.gangs:
         data["gangs"] = result.gangs
     if result.scores is not None:

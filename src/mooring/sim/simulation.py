@@ -10,6 +10,7 @@ regular look at forgotten pods therefore happen as they would, but do not keep a
 
 from __future__ import annotations
 
+import logging
 import random
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -26,6 +27,7 @@ from mooring.sim.clock import Clock, seconds_between
 from mooring.sim.controllers import Controllers
 from mooring.sim.defaults import DEFAULT_SCHEDULER
 from mooring.sim.gangs import GangBook
+from mooring.sim.getting_on import GOES_ROUND, GettingOn
 from mooring.sim.history import History
 from mooring.sim.kubelet import GATED, is_finished
 from mooring.sim.loading import Loader, expected_pods, priority_classes, start_of
@@ -36,6 +38,8 @@ from mooring.sim.world import World
 
 if TYPE_CHECKING:
     from mooring.sim.extending import Extending
+
+log = logging.getLogger("mooring.sim")
 
 PATIENCE_S = 360.0  # a scheduler looks at forgotten pods after 5 minutes, every 30 seconds
 PERMIT_PATIENCE_S = LONGEST_WAIT_S + PATIENCE_S  # pods at permit give up by then, and others have their turn
@@ -127,6 +131,8 @@ class Simulation:
         self._seen_version = -1
         self._ticked_at = -1.0
         self._stopped = False
+        self._goes_round = ""  # why the run is given up, if it is
+        self._getting_on = GettingOn()
 
     def run(self) -> Result:
         """Runs to the end, or to `until`."""
@@ -139,7 +145,7 @@ class Simulation:
 
     def _run(self) -> None:
         Loader(self.world, self.controllers, self._arrived).plan(self._entries)
-        while (moment := self._next_moment()) is not None:
+        while not self._goes_round and (moment := self._next_moment()) is not None:
             if self._until is not None and moment > self._until:
                 self.clock.advance(self._until)
                 self._stopped = True
@@ -175,6 +181,7 @@ class Simulation:
             nodes=tuple(history.usage.nodes.values()),
             samples=tuple(history.usage.samples),
             events=tuple(self.world.events)[-KEPT_EVENTS:],
+            stopped=self._goes_round,
         )
 
     # time
@@ -226,9 +233,19 @@ class Simulation:
             else:
                 self._trying = self.world.version
                 decided = self.engine.schedule(self.clock.now)
-                if decided is None:
+                if decided is None or self._is_stalled():
                     return
                 self._decisions.extend(decided)
+
+    def _is_stalled(self) -> bool:
+        """Whether this goes on for ever: it is told, and the run is over."""
+        placed, pods, version = len(self.history.placements), len(self.world.pods), self.world.version
+        what = self._getting_on.stalled(self.clock.now, placed=placed, pods=pods, version=version)
+        if what:
+            self._stopped = True
+            self._goes_round = GOES_ROUND.format(seconds=self.clock.elapsed, what=what)
+            log.warning(self._goes_round)
+        return self._stopped
 
     def _carry_out(self, decision: Decision) -> None:
         self.performer.perform(decision)

@@ -26,9 +26,16 @@ from mooring.engine.waiting import Reserved
 from mooring.errors import PluginFailed
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
-from mooring.framework.grouping import Group, GroupWayOut, Plan
+from mooring.framework.grouping import (
+    Group,
+    GroupWayOut,
+    Plan,
+    checked_group,
+    checked_plan,
+    checked_way_out,
+)
 from mooring.framework.profile import Hook, Profile
-from mooring.framework.status import REJECTIONS, Status, unschedulable
+from mooring.framework.status import Status, unschedulable
 
 if TYPE_CHECKING:
     from mooring.engine.engine import Engine
@@ -67,15 +74,16 @@ class GroupCycle:
         hook = self._hooks.get(queued.pod.spec.scheduler_name)
         if hook is None:
             return None
+        cycle = self._engine.cycle
         try:
-            group = hook.method(queued.pod)
-        except BaseException as error:
-            failure = answers.raised(hook.name, "group", error)
-            return [self._engine.cycle.fail(queued, now, str(failure), None, "", blamed=hook.name)]
+            group = checked_group(hook.name, answers.call(hook.name, "group", hook.method, queued.pod))
+        except PluginFailed as failure:
+            return [cycle.fail(queued, now, str(failure), None, "", blamed=hook.name)]
         if group is None:
             return None
-        if not isinstance(group, Group):
-            return [self._refused(hook, queued, group, now)]
+        if isinstance(group, Status):
+            why = cycle.rejected(group)
+            return [cycle.fail(queued, now, why.message(), why, "")]
         members = self._taken_out(hook, group, queued)
         names = sorted({member.pod.spec.scheduler_name for member in members})
         if len(names) > 1:
@@ -83,16 +91,6 @@ class GroupCycle:
             return [self._engine.cycle.fail(member, now, message, None, "") for member in members]
         attempts = [attempt_at(self._engine, member, now) for member in members]
         return self._decide(Tried(hook.name, group, attempts, now))
-
-    def _refused(self, hook: Hook, queued: QueuedPod, answer: Any, now: float) -> Decision:
-        cycle = self._engine.cycle
-        try:
-            status = answers.status(hook.name, "group", answer, REJECTIONS)
-            assert status is not None, "a group that is neither refused nor there"
-        except PluginFailed as failure:
-            return cycle.fail(queued, now, str(failure), None, "", blamed=hook.name)
-        why = cycle.rejected(status)
-        return cycle.fail(queued, now, why.message(), why, "")
 
     def _taken_out(self, hook: Hook, group: Group, first: QueuedPod) -> list[QueuedPod]:
         """The members, out of the queue and in the group's order; those that are not in it are left out."""
@@ -150,9 +148,7 @@ class GroupCycle:
             self._restore_nominations(tried)
             tried.nominations = {}
             return None
-        if isinstance(answer, Plan):
-            return answer
-        return answers.status(hook.name, "plan_group", answer, REJECTIONS)
+        return checked_plan(hook.name, answer)
 
     def _lift_nominations(self, tried: Tried) -> None:
         """A plan is for all members at once: none has to leave room for another."""
@@ -259,9 +255,7 @@ class GroupCycle:
         cycle = Cycle(profile.name, tried.now)
         with EngineGroupTrial(self._engine, tried.plugin, tried.group, tried.attempts, tried.now) as trial:
             answer = answers.call(hook.name, "post_filter_group", hook.method, cycle, tried.group, trial)
-        if answer is None or isinstance(answer, GroupWayOut):
-            return answer
-        return GroupWayOut(status=answers.status(hook.name, "post_filter_group", answer, REJECTIONS))
+        return checked_way_out(hook.name, answer, self._engine.cluster.nodes.rows)
 
     def _blame(self, tried: Tried, failures: list[FitError], refusal: Status | None) -> FitError:
         """Whoever kept any member from its place keeps all of them."""

@@ -115,8 +115,9 @@ class Additions:
         assert self._asked is not None
         if len(self._known) >= REMEMBERED:
             self._known.clear()
-        passing = self._known[numbers] = Passing(self._columns, numbers, len(self._asked))
+        passing = Passing(self._columns, numbers, len(self._asked))
         passing.plain = self._plain(passing)
+        self._known[numbers] = passing  # only now: a normaliser that fails leaves nothing half worked out
         return passing
 
     def _plain(self, passing: Passing) -> list[int]:

@@ -113,15 +113,15 @@ class KeptEvaluation:
             raise
         self._position, self._node_position = nodes.journal.position, nodes.node_journal.position
         version = self.domains.version if self._by_domain else 0
-        if version is None or version != self._domains_version:
+        if version is None or answers.moved(self._domains_version, version):
             self.index.outdated()
             self._domains_version = version
         return self.index
 
     def _follow_versions(self) -> None:
         """Starts over when a plugin says that something outside nodes and pods has changed."""
-        versions = tuple(answers.call(p.name, "version", getattr, p, "version") for p in self._changing)
-        if versions != self._versions:
+        versions = tuple(answers.version(p.name, p) for p in self._changing)
+        if answers.moved(self._versions, versions):
             self._position, self._versions = -1, versions
 
     # as a whole

@@ -62,16 +62,12 @@ class StaticPart:
         journal = self._cluster.nodes.node_journal
         if self._with_nodes and journal.position == self._position:
             return
-        versions: list[Hashable] = []
-        for plugin in self._changing:
-            try:
-                versions.append(plugin.version)
-            except BaseException as error:
-                raise answers.raised(plugin.name, "version", error) from error
-        if journal.position == self._position and versions == self._versions:
+        versions: list[Hashable] = [answers.version(plugin.name, plugin) for plugin in self._changing]
+        moved = answers.moved(self._versions, versions)
+        if journal.position == self._position and not moved:
             return
         rows = journal.since(self._position) if self._position >= 0 else None
-        if rows is None or versions != self._versions or len(rows) > FEW_ROWS or self._outgrown():
+        if rows is None or moved or len(rows) > FEW_ROWS or self._outgrown():
             base, codes = self.base, self.codes
             self._build(cycle, pod)
             if not (np.array_equal(base, self.base) and np.array_equal(codes, self.codes)):

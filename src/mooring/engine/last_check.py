@@ -1,0 +1,43 @@
+"""The last look at a node before a pod takes its place there.
+
+Filters have let the node pass, for the pod as they were shown it. Since then plugins may have changed the
+pod, and some were shown another one than is charged to the node. Whatever they answered: where a profile
+has a filter that counts what is free, nobody takes what is not there.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from mooring.engine.attempt import Attempt
+from mooring.engine.fit_error import FitError, one_node
+from mooring.framework import answers
+
+if TYPE_CHECKING:
+    from mooring.engine.engine import Engine
+
+log = logging.getLogger("mooring.engine")
+
+MISFIT = "lets pod {} take a place on node {}, where it does not fit: {}"
+
+
+def misfit(engine: Engine, attempt: Attempt, row: int) -> FitError | None:
+    """Why the pod does not fit where it is about to go; None when it does. PluginFailed when that is the
+    doing of a plugin."""
+    pod_class = attempt.pod_class
+    assert pod_class is not None
+    if (counts := pod_class.counts) is None:
+        return None
+    nodes, view, pod = engine.cluster.nodes, engine.view, attempt.pod
+    status = counts.one(attempt.cycle, pod, view.view(row), nodes, view)
+    if status is None:
+        return None
+    name = nodes.object_at(row).metadata.name
+    for point in ("resize_pod", "before_filter"):
+        if hooks := attempt.profile.at(point):
+            what = MISFIT.format(pod.key, name, status.message)
+            raise answers.failed(hooks[-1].name, point, what)
+    log.error("what is kept of %s is wrong: it does not fit on %s: %s", pod.key, name, status.message)
+    engine.placer.forget()
+    return one_node(nodes, name, status)
