@@ -22,8 +22,8 @@ NODES, CPU = 18, 3
 STEADY = "steady"  # the class of pods that are never evicted for others, and for which others are
 STEADY_PRIORITY = 1000
 PORTS = (8080, 8081, 9090)
-BATCHES_A_SECOND = 1.15
-LEAST_SECONDS, MOST_SECONDS = 8.0, 70.0
+BATCHES_A_SECOND = 2.0
+LEAST_SECONDS, MOST_SECONDS = 6.0, 42.0
 GANG_WAITING = "20s"
 DELETED, FINISHED = "deleted", "finished"  # how pods end
 
