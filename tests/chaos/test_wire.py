@@ -53,6 +53,11 @@ def dial(wire: Wire) -> socket.socket:
     return socket.create_connection((LOOPBACK, wire.port), timeout=ANSWER_S)
 
 
+def heard(wire: Wire) -> bytes:
+    with dial(wire) as client:
+        return client.recv(1024)
+
+
 def says(client: socket.socket, text: bytes = b"hello") -> bytes:
     client.sendall(text)
     return client.recv(1024)
@@ -114,5 +119,5 @@ def test_what_is_held_is_silent_and_ends_with_a_reset(wire: Wire) -> None:
 def test_nobody_listens_behind_it() -> None:
     with socket.create_server((LOOPBACK, 0)) as gone:
         port = gone.getsockname()[1]
-    with Wire(port) as wire, dial(wire) as client, pytest.raises(ConnectionResetError):
-        client.recv(1024)
+    with Wire(port) as wire, pytest.raises(ConnectionResetError):
+        heard(wire)
