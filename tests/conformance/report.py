@@ -10,6 +10,7 @@ from rich.table import Table
 
 from conformance.results import NEVER_ENDED, STARTED, Result, title
 
+WHY_LINES = 10
 Outcomes = Mapping[str, Mapping[str, Result]]  # by scheduler, then by the name of the spec
 
 
@@ -57,9 +58,9 @@ def as_json(found: Outcomes) -> str:
 
 
 def failures(found: Outcomes) -> str:
-    """Why, for each that did not pass."""
+    """The beginning of why, for each that did not pass; the suite's log has it whole."""
     return "\n".join(
-        f"{scheduler}: {title(each.name)}: {each.state}\n{each.failure}".rstrip()
+        "\n".join([f"{scheduler}: {title(each.name)}: {each.state}", *each.failure.splitlines()[:WHY_LINES]])
         for scheduler, of_one in found.items()
         for each in of_one.values()
         if not each.passed

@@ -71,3 +71,8 @@ def test_json_has_every_result_with_its_scheduler() -> None:
 def test_failures_say_why() -> None:
     found = {"mooring": {"[x] one": PASSED, "[x] two": SKIPPED}}
     assert failures(found) == "mooring: two: skipped\nneeds two zones"
+
+
+def test_a_long_reason_is_cut() -> None:
+    found = {"mooring": {"one": Result("one", "failed", 1.0, "a line\n" * 500)}}
+    assert len(failures(found).splitlines()) == 11
