@@ -11,6 +11,7 @@ Exit code 0: everything held, and Mooring was no slower than kube-scheduler.
 from __future__ import annotations
 
 import random
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -64,6 +65,7 @@ def main(
     except binaries.CannotBuild as error:
         click.echo(error, err=True)
         sys.exit(2)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is ended
     chosen = random.SystemRandom().randrange(SEEDS) if seed is None else seed
     with logs(keep) as folder:
         if only_gaps:

@@ -100,13 +100,14 @@ class Ledger:
             self.raw_nodes[change.key] = change.object
 
     def _pod(self, change: Change) -> None:
-        before = self.pods.pop(change.key, None)
+        before = self.pods.get(change.key)
         now = Entry(change.object) if change.object is not None else None
         if before is not None and not before.deleting and (now is None or now.deleting):
             self._left.append((change.at, before.model, before.node))
         if before is not None and before.gang and now is None:
             self.gangs[before.gang].bound.discard(change.key)
         if now is None:
+            self.pods.pop(change.key, None)
             return
         self.pods[change.key] = now
         self.made.add(now.uid)

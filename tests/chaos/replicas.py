@@ -14,6 +14,7 @@ AGAIN_SECONDS = 0.5  # between an end and the next start
 EXCUSED_SECONDS = 30.0  # so long after a fault a process may end for it
 ENDING_SECONDS = 30.0  # so long may it take when it is asked to end
 LEASE_LOST = 1
+LOST = ("the lease is lost", "eaderelection lost")  # in the words of either program
 KILLED, TERMINATED = -9, -15
 STARTING_SECONDS = 10.0  # on a machine that is busy
 
@@ -103,7 +104,8 @@ class Replica:
             return
         if self._told_to_end is not None and (code == 0 or (code == TERMINATED and self._was_starting())):
             return
-        if code == LEASE_LOST and now <= self._excused_until and "the lease is lost" in self.process.tail():
+        lost = any(words in self.process.tail() for words in LOST)
+        if code == LEASE_LOST and lost and now <= self._excused_until:
             self.ended_by_itself += 1
             return
         self.wrong.append(

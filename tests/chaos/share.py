@@ -14,7 +14,7 @@ from chaos.schedulers import KUBE_SCHEDULER, MOORING, SHORT, alike
 
 MINUTES = 5.0
 REPLICAS = 2
-OFTEN = {KILL: Often(33 / MINUTES), APISERVER: Often(10 / MINUTES, 0.0, 1.0)}
+OFTEN = {KILL: Often(33 / MINUTES), APISERVER: Often(10 / MINUTES, 0.0, 5.0)}
 
 
 def measure(seed: int, minutes: float, folder: Path, say: Say) -> dict[str, Result]:
