@@ -98,7 +98,11 @@ class SmallServer:
     async def _put_lease(self, request: web.Request) -> web.Response:
         if not self.lease_works:
             return web.json_response({"message": "no"}, status=500)
-        self.lease = await request.json()
+        body = await request.json()
+        known = self.lease or body
+        if body["metadata"].get("resourceVersion") != known["metadata"].get("resourceVersion"):
+            return web.json_response({"message": "changed", "reason": "Conflict"}, status=409)
+        self.lease = body
         self.version += 1
         self.lease["metadata"]["resourceVersion"] = str(self.version)
         self._changed.set()

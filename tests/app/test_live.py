@@ -84,17 +84,39 @@ async def test_without_the_lease_nothing_is_bound(server: SmallServer) -> None:
     assert server.bound == []
 
 
-async def test_who_cannot_renew_ends_with_1_and_writes_nothing(server: SmallServer) -> None:
+async def test_who_cannot_renew_writes_nothing_until_it_can(server: SmallServer) -> None:
     server.put(PODS, pod("one"))
     live = make_live(server, QUICK)
     running = asyncio.create_task(live.run())
     await server.until(lambda: server.bound)
     server.lease_works = False
+    while not live.driver.is_paused:
+        await asyncio.sleep(0.01)
+    assert not live.leads()
+    server.put(PODS, pod("two"))
+    await live.driver.caught_up()
+    assert [name for name, _ in server.bound] == ["one"]
+    server.lease_works = True
+    await server.until(lambda: len(server.bound) == 2)
+    live.stop()
+    assert await running == 0
+    live.engine.check()
+
+
+async def test_who_has_lost_the_lease_ends_with_1_and_writes_nothing(server: SmallServer) -> None:
+    server.put(PODS, pod("one"))
+    live = make_live(server, QUICK)
+    running = asyncio.create_task(live.run())
+    await server.until(lambda: server.bound)
+    assert server.lease is not None
+    server.lease["spec"]["holderIdentity"] = "usurper"
+    server.lease["metadata"]["resourceVersion"] = "changed"
+    written = len(server.events)
     assert await running == 1
     assert not live.leads()
     server.put(PODS, pod("two"))
     assert [name for name, _ in server.bound] == ["one"]
-    assert not [event["note"] for event in server.events if "stopped leading" in event["note"]]
+    assert not [event["note"] for event in server.events[written:] if "leading" in event["note"]]
 
 
 async def test_what_is_not_sent_yet_is_left_to_who_leads_next(server: SmallServer) -> None:

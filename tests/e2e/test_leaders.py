@@ -165,11 +165,13 @@ def test_the_leader_is_cut_off(replicas: Replicas) -> None:
     """The network swallows whatever it says: it gives up by itself, before the other may take over."""
     first, second = replicas.first, replicas.second
     assert replicas.audit.wait_bound(PODS // 4, 30)
-    first.proxy.rule(lambda seen: True, swallow)
-    assert first.wait_ended() == 1
+    swallowing = first.proxy.rule(lambda seen: True, swallow)
+    wait_for(lambda: first.process.status("/readyz") == 500, saying="the first to give up")
     given_up = time.monotonic()
     taken = second.wait_leads(LEASE_S + TURN_S + SLACK_S)
     assert taken.at >= given_up - SLACK_S / 4
+    first.proxy.drop(swallowing)
+    assert first.wait_ended() == 1
     replicas.check()
     assert second.binds()
 

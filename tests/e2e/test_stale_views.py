@@ -16,7 +16,7 @@ from e2e.control_plane import ControlPlane
 from e2e.faulty_proxy import LIST, WATCH, FaultyProxy, Seen, answer
 from e2e.mooring_process import NAME, NAMESPACE
 from e2e.scheduler import StartScheduler
-from e2e.test_leaders import FLAGS, LEASE_S, SLACK_S, TURN_S, Replica
+from e2e.test_leaders import FLAGS, LEASE_S, SLACK_S, TURN_S, Replica, holder
 from e2e.waiting import holds, wait_for
 from e2e.workloads import pod
 
@@ -85,6 +85,30 @@ def test_who_loses_sight_of_nodes_says_so_and_goes_on_when_it_sees_them(
         assert running.status("/readyz") == 200
         assert running.output().count("scheduling goes on") == 1
         running.stop()
+
+
+def test_a_leader_leads_on_when_the_server_was_away_for_longer_than_the_lease_lasts(
+    control_plane: ControlPlane,
+    cluster: Cluster,
+    proxies: tuple[FaultyProxy, FaultyProxy],
+    start_mooring: StartScheduler,
+) -> None:
+    """It decides nothing meanwhile. Nobody else could take the lease, so nobody has to wait for it either."""
+    proxy = proxies[0]
+    cluster.add_nodes(1)
+    leader = Replica(proxy, start_mooring(leader_elect=True, flags=FLAGS, kubeconfig=proxy.kubeconfig))
+    leader.wait_leads(SLACK_S)
+    control_plane.stop_apiserver()
+    gives_up = "no answer about the lease in time"
+    wait_for(lambda: gives_up in leader.process.output(), saying="the leader to give up")
+    assert leader.process.status("/readyz") == 500
+    control_plane.start_apiserver()
+    cluster.create_pods(pod("late"))
+    cluster.wait_bound(1)
+    assert leader.process.is_running()
+    assert {holder(seen) for seen in leader.lease_writes()} == {holder(leader.holds()[0])}
+    assert leader.process.status("/readyz") == 200
+    leader.process.stop()
 
 
 def test_the_server_and_the_leader_die_together(

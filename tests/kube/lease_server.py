@@ -103,7 +103,8 @@ class Candidate:
             **more,
         )
         self.said: list[tuple[str, float]] = []
-        self.task = asyncio.ensure_future(self.elector.run(self._say("started"), self._say("stopped")))
+        says = self._say("started"), self._say("stopped"), self._say("doubts")
+        self.task = asyncio.ensure_future(self.elector.run(*says))
 
     def _say(self, what: str) -> Callable[[], None]:
         return lambda: self.said.append((what, asyncio.get_running_loop().time()))

@@ -115,11 +115,12 @@ def test_who_cannot_renew_stops_at_the_deadline_and_not_later() -> None:
         a = Candidate(server, "a")
         await asyncio.sleep(1.0)
         a.line.there = lambda: 1000.0  # from now on everything hangs
-        await a.task
-        (_, started), (stopped, moment) = a.said
-        assert stopped == "stopped"
+        await asyncio.sleep(60.0)
+        (_, started), (doubts, moment) = a.said
+        assert doubts == "doubts"
         assert moment - started <= 10.0
         assert not a.elector.leads()
+        await a.die()
 
     in_virtual_time(run())
 
@@ -130,8 +131,11 @@ def test_who_cannot_reach_the_server_stops_too() -> None:
         a = Candidate(server, "a")
         await asyncio.sleep(7.0)  # renewed at 6
         a.line.is_cut = True
-        await a.task
+        await asyncio.sleep(60.0)
+        assert a.words == ["started", "doubts"]
         assert 15.9 <= a.said[1][1] - a.said[0][1] <= 16.1
+        assert not a.elector.overdue(20.0)  # it knows, and waits
+        await a.die()
 
     in_virtual_time(run())
 
@@ -149,7 +153,9 @@ def test_who_gets_its_answers_late_counts_from_when_it_asked() -> None:
             await asyncio.sleep(0.1)
             assert not (a.elector.leads() and b.elector.leads())
         assert b.elector.leads()
+        a.line.is_cut = False
         await a.task
+        assert a.words == ["started", "doubts", "stopped"]
         await b.die()
 
     in_virtual_time(run())
@@ -278,8 +284,51 @@ def test_a_process_that_was_stopped_knows_at_once_that_it_no_longer_leads() -> N
         loop: Any = asyncio.get_running_loop()
         loop.now += 60.0  # nothing ran meanwhile
         assert not a.elector.leads()
+        server.change(holderIdentity="b")
         await a.task
-        assert a.words == ["started", "stopped"]
+        assert a.words == ["started", "doubts", "stopped"]
+
+    in_virtual_time(run())
+
+
+def test_who_was_cut_off_leads_on_if_nobody_else_had_the_lease() -> None:
+    """At once when the server answers: nobody has to wait until a lease runs out."""
+
+    async def run() -> None:
+        server = LeaseServer()
+        a = Candidate(server, "a")
+        await asyncio.sleep(1.0)
+        a.line.is_cut = True
+        await asyncio.sleep(100.0)
+        assert not a.elector.leads()
+        a.line.is_cut = False
+        await asyncio.sleep(0.5)
+        assert a.words == ["started", "doubts", "started"]
+        assert a.elector.leads()
+        assert server.spec["leaseTransitions"] == 0
+        await asyncio.sleep(60.0)
+        assert a.elector.leads()
+        await a.die()
+
+    in_virtual_time(run())
+
+
+@pytest.mark.parametrize("holder", ["b", "", None])
+def test_who_was_cut_off_ends_if_anybody_else_may_have_had_the_lease(holder: str | None) -> None:
+    async def run() -> None:
+        server = LeaseServer()
+        a = Candidate(server, "a")
+        await asyncio.sleep(1.0)
+        a.line.is_cut = True
+        await asyncio.sleep(20.0)
+        if holder is None:
+            server.lease = None
+        else:
+            server.change(holderIdentity=holder)
+        a.line.is_cut = False
+        await a.task
+        assert a.words == ["started", "doubts", "stopped"]
+        assert not a.elector.leads()
 
     in_virtual_time(run())
 

@@ -31,7 +31,7 @@ class Kept:
         self.ended = threading.Event()
         self.is_closed = False
         self.thread = LeaseThread(self.elector, self._close, end=self.ended.set)
-        self.thread.start(self.started.set, self.stopped.set)
+        self.thread.start(self.started.set, self.stopped.set, lambda: None)
 
     async def _close(self) -> None:
         self.is_closed = True
@@ -66,7 +66,7 @@ async def test_who_gave_it_back_does_not_take_part_any_more() -> None:
     kept = Kept()
     other = LeaseThread(kept.elector, kept._close)
     await other.release()
-    other.start(lambda: None, lambda: None)
+    other.start(lambda: None, lambda: None, lambda: None)
     await other.close()
     await kept.thread.close()
 

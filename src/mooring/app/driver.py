@@ -50,7 +50,7 @@ class Driver:
     ) -> None:
         self.engine = engine
         self.deciding = False
-        self.is_paused = False
+        self._pauses: set[str] = set()  # for which reasons nothing is decided now
         self._perform = perform
         self._clock = clock
         self._in_flight = in_flight
@@ -70,12 +70,17 @@ class Driver:
         self.deciding = True
         self._awake.set()
 
-    def pause(self) -> None:
-        """No pod is tried for now; what is decided already is passed on, and events are taken in."""
-        self.is_paused = True
+    @property
+    def is_paused(self) -> bool:
+        return bool(self._pauses)
 
-    def resume(self) -> None:
-        self.is_paused = False
+    def pause(self, reason: str) -> None:
+        """No pod is tried for now; what is decided already is passed on, and events are taken in."""
+        self._pauses.add(reason)
+
+    def resume(self, reason: str) -> None:
+        """Pods are tried again, unless there is another reason left not to."""
+        self._pauses.discard(reason)
         self._awake.set()
 
     def halt(self) -> None:
@@ -107,7 +112,7 @@ class Driver:
         if self._take_events(end):
             return True
         self._say_caught_up()
-        return self.deciding and not self.is_paused and self._decide(end)
+        return self.deciding and not self._pauses and self._decide(end)
 
     def _take_events(self, end: float) -> bool:
         """Takes events in until none is left, or the slice is over (True)."""

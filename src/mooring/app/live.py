@@ -48,6 +48,7 @@ FLUSH_S = 3.0  # for Events that are not written yet
 HANDOVER_S = 0.3  # who has a successor sends nothing later than that; what is sent gets its answer
 LAST_WORDS_S = 0.2  # for Events, before a successor may lead
 LEASE_CONNECTIONS = 2
+LEASE = "lease"  # why the driver pauses
 FOLLOWING = Pace(initial=0.1, cap=0.4, jitter=0.5)  # informers have ways of their own to try again
 FOLLOWING_RETRIES = 3
 
@@ -139,19 +140,23 @@ class LiveScheduler:
         await self._lead(group)
         if self._config.delay_cache_until_active:
             await self._follow(group)
-        await self._catch_up()
+        else:
+            await self._take_up()
         log.info("scheduling for %s", ", ".join(self.engine.profiles))
         self.driver.start()
         self._begin(group, self.lookout.run())
 
-    async def _catch_up(self) -> None:
+    async def _take_up(self) -> None:
         """What is known must be as new as the lease: whoever led before may have given room away since."""
-        if self.elector is None or self._config.delay_cache_until_active:
-            return
-        self.driver.pause()
-        await self.informers.catch_up()
-        await self.driver.caught_up()
-        self.driver.resume()
+        if self.elector is not None:
+            self.driver.pause(LEASE)
+            await self.informers.catch_up()
+            await self.driver.caught_up()
+            self._go_on()
+
+    def _go_on(self) -> None:
+        if self.leads():
+            self.driver.resume(LEASE)
 
     async def _follow(self, group: asyncio.TaskGroup) -> None:
         self._begin(group, self.informers.run())
@@ -164,8 +169,18 @@ class LiveScheduler:
     async def _lead(self, group: asyncio.TaskGroup) -> None:
         if self.elector is not None and self._lease is not None:
             log.info("waiting for the lease, as %s", self.elector.identity)
-            self._lease.start(self._leading.set, self._lose)
+            self._lease.start(partial(self._start, group), self._lose, self._doubt)
             await self._leading.wait()
+
+    def _start(self, group: asyncio.TaskGroup) -> None:
+        """The lease is this one's: for the first time, or again."""
+        if self._leading.is_set():
+            self._begin(group, self._take_up())
+        self._leading.set()
+
+    def _doubt(self) -> None:
+        """Perhaps another leads. The fence lets nothing pass; what is under way fails and is tried again."""
+        self.driver.pause(LEASE)
 
     def _lose(self) -> None:
         """The lease is lost: not a write more."""

@@ -23,6 +23,7 @@ STALE_AFTER_S = 5.0  # a watch that is cut is open again within two; a leader gi
 LOOK_S = 0.5
 TOLD_AT_ONCE = 50  # pods on which it is said, with each look
 TOLD_IN_ALL = 1000  # of one pause: whoever reads that so many wait for the same need not be told again
+SIGHT = "sight"  # why the driver pauses
 PAUSED = "scheduling is paused: {} have not been followed for {:.0f} s"
 
 
@@ -69,7 +70,7 @@ class Lookout:
 
     async def _pause(self, why: str) -> None:
         log.warning("%s", why)
-        self._driver.pause()
+        self._driver.pause(SIGHT)
         self._told.clear()
         while why:
             self._tell_pods(why)
@@ -79,7 +80,7 @@ class Lookout:
                 await self._informers.catch_up(PODS, NODES)
                 await self._driver.caught_up()
                 why = self._stale()
-        self._driver.resume()
+        self._driver.resume(SIGHT)
         log.info("scheduling goes on: pods and nodes are followed again")
 
     def _tell_pods(self, why: str) -> None:

@@ -382,7 +382,8 @@ class Informer(Generic[T]):
         return self._absent_seconds
 
     def _complain(self, error: ApiError) -> None:
-        complaint = f"{type(error).__name__} {error}"
+        """Once, as long as the words stay the same but for what was asked."""
+        complaint = type(error).__name__ + str(error).rpartition('": ')[2]
         if complaint != self._complaint:
             log.warning("cannot follow %s: %s", self._name, error)
         self._complaint = complaint

@@ -31,6 +31,7 @@ log = logging.getLogger("mooring.kube")
 LOOK_S = 0.25  # between two looks at another's lease, and before a write that failed is tried again
 JITTER = 0.2  # of that, so that those who wait do not ask in step
 SHORTEST_CALL_S = 1.0
+QUIET_S = 5.0  # between two different complaints, while a server comes and goes
 SHORTEST_REST_S = 0.001  # less may be no time at all to an event loop, and a lease that ends then never would
 NEVER = float("-inf")
 
@@ -89,6 +90,7 @@ class LeaderElector:
         self._renewed_at = NEVER
         self._resigned = False
         self._complaint = ""
+        self._complained_at = NEVER
 
     def leads(self) -> bool:
         """Whether this one leads, this very moment. Nothing may be written when it does not."""
@@ -99,9 +101,16 @@ class LeaderElector:
         since = self._clock() - self._renewed_at
         return self._renewed_at != NEVER and since > self._settings.lease_duration + tolerance_s
 
-    async def run(self, on_started: Callable[[], None], on_stopped: Callable[[], None]) -> None:
+    async def run(
+        self,
+        on_started: Callable[[], None],
+        on_stopped: Callable[[], None],
+        on_doubt: Callable[[], None] = lambda: None,
+    ) -> None:
         """Waits until it leads, and leads until it no longer may. Ends when the lease is lost or given back.
 
+        `on_doubt` is called when its time is up and the server has not said that another leads: it does not
+        lead then, and `on_started` is called once more if the lease turns out to be its own still.
         `on_stopped` is called the moment it is lost, and not when it is given back. Stuck is raised when the
         lease is given up because of what `stuck` says.
         """
@@ -109,12 +118,15 @@ class LeaderElector:
         log.info("%s became leader", self.identity)
         self._tell("became leader")
         on_started()
-        if why := await self._keep():
-            await self.release()
-            raise Stuck(why)
+        while not await self._keep() and self._is_mine():
+            on_doubt()
+            log.warning("no answer about the lease in time: nothing is decided until it is known who has it")
+            if not await self._regain():
+                break
+            log.info("%s leads on: nobody else had the lease", self.identity)
+            on_started()
         if self._resigned:
             return
-        self._until = self._renewed_at = NEVER
         on_stopped()
         log.error("%s lost the lease", self.identity)
         self._tell("stopped leading")
@@ -150,29 +162,47 @@ class LeaderElector:
             runs_out = self._runs_out_at() - self._clock()
             await self._sleep(max(SHORTEST_REST_S, min(wait, runs_out) if runs_out > 0 else wait))
 
-    async def _keep(self) -> str:
-        """Renews until it no longer leads; or until it is stuck, and says on what."""
+    async def _keep(self) -> bool:
+        """Renews until it no longer leads. True when it was given back."""
         wait: float = self._settings.retry_period
         while self.leads():
             if why := self._stuck():
-                return why
+                await self.release()
+                raise Stuck(why)
             left = self._until - self._clock()
             await self._sleep(max(SHORTEST_REST_S, min(wait, left)))
             if self.leads():
                 wait = self._settings.retry_period if await self._try() else self._soon()
-        return ""
+        self._until = self._renewed_at = NEVER
+        return self._resigned
+
+    async def _regain(self) -> bool:
+        """Asks until it is known whether this one has the lease, and then takes it up again if it does."""
+        while self._is_mine() and not self._resigned:
+            if await self._ask_in_time(self._reclaim):
+                return True
+            await self._sleep(self._soon())
+        return False
+
+    def _is_mine(self) -> bool:
+        """Whether nobody else had the lease, as far as is known. Who takes it writes a name of its own."""
+        return self._seen is not None and self._seen.holder == self.identity
 
     def _soon(self) -> float:
         return min(self._settings.retry_period, LOOK_S)
 
     async def _try(self) -> bool:
-        """Takes or renews the lease, if that is possible now. Ends before a leader's time is up."""
+        """Takes or renews the lease, if that is possible now."""
+        return await self._ask_in_time(self._renew_or_take)
+
+    async def _ask_in_time(self, ask: Callable[[], Awaitable[bool]]) -> bool:
+        """What comes of asking. Ends before a leader's time is up."""
         seconds = max(SHORTEST_CALL_S, self._settings.renew_deadline / 2)
         if self._until != NEVER:
             seconds = min(seconds, self._until - self._clock())
         try:
             async with asyncio.timeout(seconds):
-                done = await self._renew() or await self._take()
+                done = await ask()
         except TimeoutError:
             self._complain(f"no answer about the lease within {seconds:.1f} s")
         except ApiError as error:
@@ -184,9 +214,13 @@ class LeaderElector:
 
     def _complain(self, complaint: str) -> None:
         """Says what is wrong once, as long as it stays the same."""
-        if complaint != self._complaint:
-            log.warning("%s", complaint)
-        self._complaint = complaint
+        if complaint == self._complaint or self._clock() < self._complained_at + QUIET_S:
+            return
+        log.warning("%s", complaint)
+        self._complaint, self._complained_at = complaint, self._clock()
+
+    async def _renew_or_take(self) -> bool:
+        return await self._renew() or await self._take()
 
     async def _renew(self) -> bool:
         """The quick way for who leads: writes what it knows, without looking first."""
@@ -208,6 +242,14 @@ class LeaderElector:
             return False
         assert self._seen is not None
         return await self._write(self._seen)
+
+    async def _reclaim(self) -> bool:
+        """Takes the lease up again if it still has this one's name. One that was deleted is lost."""
+        try:
+            self._observe(Lease.read(await self._client.get(LEASES, self._key)))
+        except NotFound:
+            self._seen = None
+        return self._seen is not None and self._is_mine() and await self._write(self._seen)
 
     async def _write(self, lease: Lease) -> bool:
         """Puts this one's name and the time into the lease, unless somebody else was faster."""

@@ -49,7 +49,9 @@ class LeaseThread:
         self._begun = threading.Event()
         self._released = False
 
-    def start(self, on_started: Callable[[], None], on_stopped: Callable[[], None]) -> None:
+    def start(
+        self, on_started: Callable[[], None], on_stopped: Callable[[], None], on_doubt: Callable[[], None]
+    ) -> None:
         """Takes part in the election from now on. Must be called in a running loop, once."""
         caller = asyncio.get_running_loop()
         if self._released:
@@ -58,7 +60,7 @@ class LeaseThread:
         def says(what: Callable[[], None]) -> Callable[[], None]:
             return lambda: _in(caller, what)
 
-        work = self._run(says(on_started), says(on_stopped))
+        work = self._run(says(on_started), says(on_stopped), says(on_doubt))
         self._thread = threading.Thread(target=asyncio.run, args=(work,), name="lease", daemon=True)
         self._thread.start()
         self._begun.wait()
@@ -80,9 +82,11 @@ class LeaseThread:
             _in(self._loop, self._candidacy.cancel)
             await asyncio.to_thread(self._thread.join, JOIN_S)
 
-    async def _run(self, on_started: Callable[[], None], on_stopped: Callable[[], None]) -> None:
+    async def _run(
+        self, on_started: Callable[[], None], on_stopped: Callable[[], None], on_doubt: Callable[[], None]
+    ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._candidacy = self._loop.create_task(self._elector.run(on_started, on_stopped))
+        self._candidacy = self._loop.create_task(self._elector.run(on_started, on_stopped, on_doubt))
         self._begun.set()
         try:
             await self._candidacy
