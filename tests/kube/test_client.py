@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from kube.scripted import Answer, Script, Sleep, drain, refusal
 from mooring.errors import ApiError, Conflict, Gone, NotFound, TooManyRequests, Unreachable
 from mooring.kube.backoff import Pace
-from mooring.kube.client import JSON, MERGE, STRATEGIC, Client
+from mooring.kube.client import JSON, LIST_IDLE, MERGE, STRATEGIC, Client
 from mooring.kube.limiter import Limiter
 from mooring.kube.resources import LEASES, NODES, PODS
 from mooring.kube.transport import Request
@@ -205,6 +206,48 @@ async def test_a_list_comes_in_pages() -> None:
         (*query, ("limit", "2"), ("continue", "t2")),
     ]
     assert all(asked.compress for asked in script.asked)
+
+
+async def test_pages_of_a_far_server_grow() -> None:
+    """Each costs a round trip."""
+    script = Script(*(page("a", f"t{number}") for number in range(4)), page("b"))
+    ticks = iter(range(0, 1000, 1))  # a second between any two looks at the clock
+    far = Client(script, clock=lambda: float(next(ticks)))
+    async for _ in far.list_pages(PODS):
+        pass
+    assert [dict(asked.query)["limit"] for asked in script.asked] == ["500", "2000", "4000", "4000", "4000"]
+
+
+async def test_the_next_page_is_asked_for_while_one_is_read() -> None:
+    script = Script(page("a", "t1"), page("b"))
+    pages = client(script).list_pages(PODS)
+    assert names((await anext(pages)).items) == "a"
+    assert len(script.asked) == 1  # whoever wants no more costs no more
+    reading = asyncio.ensure_future(anext(pages))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert len(script.asked) == 2
+    assert names((await reading).items) == "b"
+    await pages.aclose()
+
+
+async def test_a_page_that_nobody_waits_for_any_more() -> None:
+    script = Script(page("a", "t1"), refusal(404))
+    pages = client(script).list_pages(PODS)
+    await anext(pages)
+    with pytest.raises(NotFound):
+        await anext(pages)
+
+
+async def test_silence_of_a_list_is_borne_for_longer_each_time() -> None:
+    script = Script(CUT, CUT, page("a"))
+    async for _ in client(script).list_pages(PODS):
+        pass
+    assert [(asked.idle, asked.fresh) for asked in script.asked] == [
+        (LIST_IDLE, False),
+        (2 * LIST_IDLE, True),
+        (4 * LIST_IDLE, True),
+    ]
 
 
 async def test_a_moment_is_named_on_the_first_page_only() -> None:

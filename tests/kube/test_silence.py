@@ -153,3 +153,17 @@ def test_who_stops_waiting_for_a_silent_one_gets_another() -> None:
             assert (await connections.exchange(ASK, 30.0)).status == 200
 
     played(line, run)
+
+
+def test_where_somebody_else_found_one_dead_those_that_rest_are_not_used() -> None:
+    line = Line()
+
+    async def run(connections: Connections) -> None:
+        await asked_together(connections, 8)
+        await asyncio.sleep(5.0)
+        line.forget()
+        connections.doubt()
+        async with asyncio.timeout(1.0):
+            assert (await connections.exchange(ASK, 30.0)).status == 200
+
+    played(line, run)

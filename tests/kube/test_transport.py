@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 
 import pytest
 from aiohttp import web
@@ -12,6 +13,7 @@ from mooring.errors import Unreachable
 from mooring.kube.access import Access, Secret, User
 from mooring.kube.credentials import Credential, FixedCredentials
 from mooring.kube.headers import Headers
+from mooring.kube.line import TELLING, Line
 from mooring.kube.transport import Request
 
 OK = (200, b'{"ok":true}')
@@ -73,14 +75,13 @@ async def test_connections_are_kept() -> None:
     assert len(server.peers) == 1
 
 
-def test_long_answers_are_compressed_where_there_is_a_network() -> None:
+def test_long_answers_are_compressed_unless_the_kubeconfig_says_no() -> None:
     access = Access(server="https://api.example:6443")
     assert _encoding(access, compress=True) == "gzip"
     assert _encoding(access, compress=False) == "identity"
     assert (
         _encoding(Access(server="https://api.example:6443", compression=False), compress=True) == "identity"
     )
-    assert _encoding(Access(server="https://127.0.0.1:6443"), compress=True) == "identity"
 
 
 def _encoding(access: Access, *, compress: bool) -> str:
@@ -95,6 +96,42 @@ async def test_a_compressed_answer_is_read() -> None:
 
     async with serving(answer) as server, connected(Access(server=server.url)) as transport:
         assert await ask_long(transport) == (200, b"x" * 10_000)
+
+
+@pytest.mark.parametrize(("seconds", "packs"), [(0.001, False), (60.0, True)], ids=["thick", "thin"])
+async def test_packing_is_up_to_how_thick_the_line_is(
+    seconds: float, packs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first answer tells, whatever the address of the server."""
+    body = bytes(random.Random(7).randbytes(2 * TELLING))
+
+    async def answer(request: web.Request) -> web.Response:
+        response = web.Response(body=body)
+        if "gzip" in request.headers["Accept-Encoding"]:
+            response.enable_compression(web.ContentCoding.gzip)
+        return response
+
+    carried = Line.carried
+
+    def timed(line: Line, size: int, _seconds: float, *, packed: bool) -> None:
+        carried(line, size, seconds, packed=packed)
+
+    monkeypatch.setattr(Line, "carried", timed)
+    async with serving(answer) as server, connected(Access(server=server.url)) as transport:
+        for _ in range(2):
+            assert await ask_long(transport) == (200, body)
+    encodings = [got.headers["accept-encoding"] for got in server.received]
+    assert encodings == ["gzip", "gzip" if packs else "identity"]
+
+
+def test_a_line_that_changes() -> None:
+    line = Line()
+    line.carried(100_000, 0.001, packed=True)
+    assert not line.packs
+    line.carried(1000, 10.0, packed=False)  # too short to tell
+    assert not line.packs
+    line.carried(1_000_000, 4.0, packed=False)
+    assert line.packs
 
 
 # No answer

@@ -14,7 +14,7 @@ from kube.scripted import Answer, Script, drain, each, lines, refusal
 from kube.serving import connected, serving
 from mooring.errors import ApiError, Gone, TooManyRequests, Unauthorized, Unreachable
 from mooring.kube.access import Access
-from mooring.kube.client import WATCH_IDLE, Client, WatchEvent
+from mooring.kube.client import BUSY_EVENTS, BUSY_IDLE, QUIET_MORE, Client, WatchEvent
 from mooring.kube.resources import PODS
 
 ADDED = {"type": "ADDED", "object": {"metadata": {"name": "a"}}}
@@ -49,13 +49,14 @@ async def test_what_is_asked() -> None:
     script = Script(Answer(200, b""))
     await events(client(script), "7", query=(("labelSelector", "a=b"),))
     (asked,) = script.asked
-    assert (asked.method, asked.path, asked.timeout, asked.idle) == ("GET", "/api/v1/pods", None, WATCH_IDLE)
+    assert (asked.method, asked.path, asked.timeout) == ("GET", "/api/v1/pods", None)
+    assert (asked.idle, asked.silence_ends, asked.fresh) == (8 + QUIET_MORE, False, False)
     assert asked.query == (
         ("labelSelector", "a=b"),
         ("watch", "true"),
         ("allowWatchBookmarks", "true"),
         ("resourceVersion", "7"),
-        ("timeoutSeconds", "450"),
+        ("timeoutSeconds", "8"),
     )
 
 
@@ -63,6 +64,37 @@ async def test_the_time_can_be_given() -> None:
     script = Script(Answer(200, b""))
     await events(client(script), timeout_seconds=60)
     assert ("timeoutSeconds", "60") in script.asked[0].query
+
+
+async def test_silence_is_never_borne_for_long() -> None:
+    """A watch of which the server has nothing to tell ends by itself, within less than 15 s."""
+    for chance in (0.0, 0.5, 0.999):
+        script = Script(Answer(200, b""))
+        await events(Client(script, random=lambda chance=chance: chance))
+        (asked,) = script.asked
+        seconds = int(dict(asked.query)["timeoutSeconds"])
+        assert asked.idle is not None
+        assert 2.0 < seconds < asked.idle < 13.0
+
+
+async def test_where_much_happens_a_watch_is_long_and_silence_ends_it() -> None:
+    script = Script(Answer(200, lines([ADDED] * BUSY_EVENTS)), Answer(200, b""), Answer(200, b""))
+    watching = client(script)
+    for _ in range(3):
+        await events(watching)
+    assert [dict(asked.query)["timeoutSeconds"] for asked in script.asked] == ["8", "450", "8"]
+    assert [asked.silence_ends for asked in script.asked] == [False, True, False]
+    assert script.asked[1].idle == BUSY_IDLE
+
+
+async def test_after_a_connection_that_failed_a_fresh_one_is_used() -> None:
+    script = Script(Answer(200, b"", then=Unreachable(0, "silence")), Answer(200, b""), Answer(200, b""))
+    watching = client(script)
+    with pytest.raises(Unreachable):
+        await events(watching)
+    for _ in range(2):
+        await events(watching)
+    assert [asked.fresh for asked in script.asked] == [False, True, False]
 
 
 async def test_events_come_as_they_are() -> None:
@@ -190,7 +222,7 @@ async def test_a_reset_connection() -> None:
 
 
 async def test_silence_is_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mooring.kube.client.WATCH_IDLE", 0.01)
+    monkeypatch.setattr("mooring.kube.client.QUIET_MORE", -8 + 0.01)
 
     async def stream(response: web.StreamResponse, _request: web.Request) -> None:
         await response.write(lines([ADDED]))
@@ -198,6 +230,67 @@ async def test_silence_is_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
     _, error = await watched(stream)
     assert isinstance(error, Unreachable)
+
+
+@pytest.mark.parametrize("more", [b"", b'{"type":"ADD'], ids=["between events", "in one"])
+async def test_silence_where_much_happens(more: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The watch is over, and what was heard is heard. In the middle of an event it is cut short."""
+    monkeypatch.setattr("mooring.kube.client.BUSY_IDLE", 0.01)
+    monkeypatch.setattr("mooring.kube.client.BUSY_EVENTS", 0)
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(lines([ADDED]))
+        if "timeoutSeconds=450" in request.query_string:
+            await response.write(more)
+            await asyncio.Event().wait()
+        return response
+
+    async with serving(answer) as server, connected(Access(server=server.url)) as transport:
+        watching = client(transport)
+        assert await events(watching) == [ADDED]
+        seen, error = await drain(each(watching.watch(PODS, "1")))
+    assert [plain(event) for event in seen] == [ADDED]
+    assert isinstance(error, Unreachable) == bool(more)
+
+
+async def test_a_silent_watch_casts_doubt_on_other_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those for short requests too: a bind must not be the next to find out."""
+    monkeypatch.setattr("mooring.kube.client.QUIET_MORE", -8 + 0.01)
+    monkeypatch.setattr("mooring.kube.exchange.LOOK_S", -1.0)  # all that rest have rested for long
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if "watch" in request.query:
+            await asyncio.Event().wait()
+        return web.Response(body=b"{}")
+
+    async with serving(answer) as server, connected(Access(server=server.url)) as transport:
+        asking = client(transport)
+        await asking.get(PODS, "a/b")
+        with pytest.raises(Unreachable):
+            await events(asking)
+        await asking.get(PODS, "a/b")
+    assert len(server.peers) == 3
+
+
+async def test_watches_follow_each_other_over_one_connection() -> None:
+    """And take over that of their list: a connection costs two round trips."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if "watch" not in request.query:
+            return web.Response(body=b'{"metadata":{"resourceVersion":"7"},"items":[]}')
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(lines([BOOKMARK]))
+        return response
+
+    async with serving(answer) as server, connected(Access(server=server.url)) as transport:
+        watching = client(transport)
+        assert [page.items async for page in watching.list_pages(PODS)] == [[]]
+        for _ in range(3):
+            assert await events(watching) == [BOOKMARK]
+    assert len(server.peers) == 1
 
 
 async def test_events_are_seen_as_soon_as_they_are_there() -> None:

@@ -38,6 +38,7 @@ from mooring.kube.performer import KubePerformer
 from mooring.kube.recorder import Recorder
 from mooring.kube.settling import settle
 from mooring.kube.slots import Slots
+from mooring.kube.traffic import Traffic
 from mooring.kube.transport import Transport
 from mooring.logs.decisions import DecisionLog
 
@@ -73,26 +74,29 @@ class LiveScheduler:
         self.decisions = DecisionLog(engine)
         self._config = config
         self._transport = Transport(access)
-        self._lease_transport = Transport(access, connections=LEASE_CONNECTIONS, most=LEASE_CONNECTIONS)
+        self._lease_transport = Transport(access, connections=LEASE_CONNECTIONS)
         self._extenders = ExtenderClient(config.extenders, may_bind=self.may_write)
-        self.client = Client(self._transport, self._limiter())
+        self.traffic = Traffic(access.server)
+        self.client = Client(self._transport, self._limiter(), traffic=self.traffic)
         slots = Slots()
         self._transport.on_width = slots.resize
         self._writing = self._limiter()
         writing = Fenced(self._transport, self.may_write)
-        self.recorder = Recorder(Client(writing, self._limiter()), slots=slots)
+        self.recorder = Recorder(Client(writing, self._limiter(), traffic=self.traffic), slots=slots)
         self.elector = self._elector(config.leader_election, stuck)
         self._lease = LeaseThread(self.elector, self._lease_transport.close) if self.elector else None
         self._hands_over = False  # nothing more is written: another is about to lead
         self.performer = KubePerformer(
-            Client(writing, self._writing),
+            Client(writing, self._writing, traffic=self.traffic),
             self._answered,
             recorder=self.recorder,
             slots=slots,
             extenders=self._extenders,
         )
         engine.attach(self.performer.api)
-        reading = Client(self._transport, self._limiter(), FOLLOWING, retries=FOLLOWING_RETRIES)
+        reading = Client(
+            self._transport, self._limiter(), FOLLOWING, retries=FOLLOWING_RETRIES, traffic=self.traffic
+        )
         self.informers = Informers(reading, kinds_read(engine), self._tell)
         self.driver = Driver(engine, self._perform, clock=clock, in_flight=lambda: self.performer.backlog)
         self.lookout = Lookout(self.informers, self.driver, self.performer.perform, may_write=self.may_write)
@@ -245,7 +249,7 @@ class LiveScheduler:
     def _elector(self, settings: LeaderElection, stuck: Callable[[], str]) -> LeaderElector | None:
         if not settings.leader_elect:
             return None
-        client = Client(self._lease_transport, retries=0)
+        client = Client(self._lease_transport, retries=0, traffic=self.traffic)
         return LeaderElector(client, settings, new_identity(), announce=self._announce, stuck=stuck)
 
     def _announce(self, lease: Reference, note: str) -> None:

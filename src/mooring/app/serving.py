@@ -14,6 +14,7 @@ from mooring.framework.meter import Meter
 from mooring.kube.access import Access
 from mooring.kube.client import Client
 from mooring.kube.locate import find_access
+from mooring.kube.traffic import Traffic
 from mooring.kube.transport import Transport
 from mooring.web.delegated import Delegated
 from mooring.web.health import (
@@ -26,6 +27,7 @@ from mooring.web.health import (
     view_freshness,
 )
 from mooring.web.lookup import Lookup
+from mooring.web.reading import Buckets, Reading
 from mooring.web.server import Serving, ServingSettings, Shown
 
 REVIEW_CONNECTIONS = 8
@@ -84,8 +86,18 @@ def make_serving(
         leads=live.leads,
         gates=options.gates or FeatureGates(),
         view_ages=live.lookout.ages,
+        requests=lambda: read_traffic(live.traffic),
     )
     return Serving(settings, shown, authorize=trust.authorize, lookup=trust.lookup)
+
+
+def read_traffic(traffic: Traffic) -> list[Reading]:
+    counts = [Reading(family, list(series)) for family, series in traffic.counts().items()]
+    timed = [
+        Reading(family, [(labels, Buckets(samples.counts, samples.sum)) for labels, samples in series])
+        for family, series in traffic.samples().items()
+    ]
+    return [*counts, *timed]
 
 
 def _health(live: LiveScheduler, config: SchedulerConfig) -> Health:

@@ -18,7 +18,6 @@ from mooring.kube.sockets import watch_over
 from mooring.kube.tls import tls_context
 
 BUFFER = 1 << 18  # bytes of an answer that may wait to be read
-LISTS = 8  # connections for what is long; a watch has one of its own besides
 DEFAULT_PORTS = {"http": 80, "https": 443}
 PROBE = "GET {}/version HTTP/1.1\r\nHost: {}\r\n\r\n"  # anybody may ask; any answer will do
 OWN_HEADERS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
@@ -55,17 +54,24 @@ class Channels:
                 on_width=on_width,
             )
         ssl = True if tls is None else tls
-        self._lists = _session(
-            aiohttp.TCPConnector(limit=limit if self.proxy else LISTS, ssl=ssl, socket_factory=_socket)
+        # A watch takes over the connection of the list it goes on from, and its own from the one before it.
+        self._long = _session(
+            aiohttp.TCPConnector(limit=most if self.proxy else 0, ssl=ssl, socket_factory=_socket)
         )
-        self._watches = _session(
+        self._fresh = _session(
             aiohttp.TCPConnector(limit=0, ssl=ssl, force_close=True, socket_factory=_socket)
         )
         self._in_use = 0
         self._is_retired = False
 
-    def session(self, *, for_watch: bool) -> aiohttp.ClientSession:
-        return self._watches if for_watch else self._lists
+    def session(self, *, fresh: bool) -> aiohttp.ClientSession:
+        """For what is long or goes through a proxy; a fresh one never uses a connection again."""
+        return self._fresh if fresh else self._long
+
+    def doubt(self) -> None:
+        """A connection has died without a word: nobody is to meet others that have."""
+        if self.short is not None:
+            self.short.doubt()
 
     def take(self) -> None:
         self._in_use += 1
@@ -88,8 +94,8 @@ class Channels:
     async def close(self) -> None:
         if self.short is not None:
             await self.short.close()
-        await self._lists.close()
-        await self._watches.close()
+        await self._long.close()
+        await self._fresh.close()
         await asyncio.sleep(0)  # lets connections see that they are closed
 
 
@@ -99,6 +105,7 @@ def _session(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
         cookie_jar=aiohttp.DummyCookieJar(),
         skip_auto_headers=OWN_HEADERS,
         read_bufsize=BUFFER,
+        auto_decompress=False,
     )
 
 

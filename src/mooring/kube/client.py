@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import random as randomness
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -20,6 +22,7 @@ from mooring.kube.backoff import REQUESTS, Backoff, Pace
 from mooring.kube.limiter import Limiter
 from mooring.kube.lists import Listed, ReadList, read_pieces, read_raw
 from mooring.kube.resources import Resource
+from mooring.kube.traffic import Traffic
 from mooring.kube.transport import Query, Request, Sender, asking
 
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -27,10 +30,16 @@ MERGE = "application/merge-patch+json"
 JSON = "application/json-patch+json"
 
 PAGE = 500
+LARGEST_PAGE = 4000
+FAR_S = 0.1  # pages that take longer than this are asked for in larger pieces: each costs a round trip
 LIST_TIMEOUT = 120.0
+LIST_IDLE = 15.0  # seconds without a byte, at first: a server that is slow is given longer the next time
 OF_FIRST_PAGE = ("resourceVersion", "resourceVersionMatch")  # a continue token says it all
 WATCH_SECONDS = 300.0  # at least; up to twice as long, so that watches do not end all at once
-WATCH_IDLE = 180.0  # bookmarks come about every minute, so this much silence is a dead connection
+BUSY_IDLE = 8.0  # so much silence where much happens is worth a new watch
+BUSY_EVENTS = 20  # in one watch: much happens
+QUIET_SECONDS = 7.0  # at least; up to half as long again. The server says something 2 s before the end
+QUIET_MORE = 2.5  # seconds later than its end, a watch of which nothing was heard is dead
 MOST_RETRIES = 5
 CUT_SHORT = "the watch is cut short in the middle of an event"
 
@@ -66,7 +75,13 @@ class Client:
         timeout: float = 30.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = randomness.random,
+        traffic: Traffic | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._clock = clock
+        self._traffic = traffic or Traffic()
+        self._busy: set[str] = set()  # paths of what is watched and of which much was heard lately
+        self._doubted: set[str] = set()  # and of what was last watched over a connection that failed
         self._transport = transport
         self._send = asking(transport).ask
         self._limiter = limiter
@@ -98,18 +113,28 @@ class Client:
 
         `read` may read the items at once. Those of a part that it cannot read are handed on as they are.
         """
-        path, asked, version = resource.path(namespace), (*query, ("limit", str(limit))), ""
-        later = tuple(pair for pair in asked if pair[0] not in OF_FIRST_PAGE)
-        while True:
-            request = Request("GET", path, asked, timeout=LIST_TIMEOUT, compress=True)
-            more = ""
-            for found in _pieces(await self._ask(request, retry=True), read):
-                version = version or found.metadata.resource_version
-                more = more or found.metadata.continue_
-                yield Page(found.items or [], version)
-            if not more:
-                return
-            asked = (*later, ("continue", more))
+        path, version, fetching = resource.path(namespace), "", None
+        later = tuple(pair for pair in query if pair[0] not in OF_FIRST_PAGE)
+        answer, took_s = await self._fetch_page(path, (*query, ("limit", str(limit))))
+        try:
+            while True:
+                more = ""
+                for found in _pieces(answer, read):
+                    version = version or found.metadata.resource_version
+                    more = more or found.metadata.continue_
+                    yield Page(found.items or [], version)
+                    if more and fetching is None:  # the next comes while this one is made use of
+                        limit = min(4 * limit, max(limit, LARGEST_PAGE)) if took_s > FAR_S else limit
+                        asked = (*later, ("limit", str(limit)), ("continue", more))
+                        fetching = asyncio.get_running_loop().create_task(self._fetch_page(path, asked))
+                if fetching is None:
+                    return
+                (answer, took_s), fetching = await fetching, None
+        finally:
+            if fetching is not None:
+                fetching.cancel()
+                with suppress(asyncio.CancelledError, ApiError):
+                    await fetching
 
     async def watch(
         self,
@@ -126,7 +151,9 @@ class Client:
         Those that come together are handed on together, also those that came before something went wrong.
         `opened` is called once the server lets it be watched, which may be long before the first change.
         """
-        seconds = timeout_seconds or WATCH_SECONDS * (1 + self._random())
+        path = resource.path(namespace)
+        is_busy = path in self._busy and timeout_seconds is None
+        seconds = timeout_seconds or self._watch_seconds(is_busy)
         asked = (
             *query,
             ("watch", "true"),
@@ -134,18 +161,43 @@ class Client:
             ("resourceVersion", resource_version),
             ("timeoutSeconds", str(int(seconds))),
         )
-        await self._limit()
-        request = Request("GET", resource.path(namespace), asked, timeout=None, idle=WATCH_IDLE)
-        async with self._transport.send(request) as response:
-            if response.status >= 300:
-                raise error_from(response.status, await response.read(), response.headers)
-            opened()
-            async for lines in response.bursts():
-                events, error = _events(lines)
-                if events:
-                    yield events
-                if error is not None:
-                    raise error
+        if self._limiter is not None:
+            await self._wait_turn("GET", self._limiter)
+        request = Request(
+            "GET",
+            path,
+            asked,
+            timeout=None,
+            idle=BUSY_IDLE if is_busy else int(seconds) + QUIET_MORE,
+            silence_ends=is_busy,
+            fresh=path in self._doubted,
+        )
+        heard = 0
+        try:
+            async with self._transport.send(request) as response:
+                self._traffic.opened("GET", response.status)
+                if response.status >= 300:
+                    raise error_from(response.status, await response.read(), response.headers)
+                opened()
+                async for lines in response.bursts():
+                    events, error = _events(lines)
+                    heard += len(events)
+                    if events:
+                        yield events
+                    if error is not None:
+                        raise error
+            self._doubted.discard(path)
+        except Unreachable:
+            self._doubted.add(path)
+            raise
+        finally:
+            (self._busy.add if heard >= BUSY_EVENTS else self._busy.discard)(path)
+
+    def _watch_seconds(self, is_busy: bool) -> float:
+        """Where little happens a watch is short: that it ends in order shows that the connection is alive."""
+        if is_busy:
+            return WATCH_SECONDS * (1 + self._random())
+        return QUIET_SECONDS * (1 + self._random() / 2)
 
     async def create(
         self,
@@ -204,25 +256,43 @@ class Client:
     async def _ask(self, request: Request, *, retry: bool) -> bytes:
         """The answer to a request, tried again as often as is safe and allowed."""
         backoff: Backoff | None = None
-        left = self._retries
+        left, method, traffic = self._retries, request.method, self._traffic
         while True:
-            if self._limiter is not None and not self._limiter.try_acquire():
-                await self._limiter.acquire()
+            if self._limiter is not None:
+                if self._limiter.try_acquire():
+                    traffic.limited(method, 0.0)
+                else:
+                    await self._wait_turn(method, self._limiter)
+            began = self._clock()
             try:
                 answer = await self._send(request)
-                if answer.status < 300:
-                    return answer.body
-                raise error_from(answer.status, answer.body, answer.headers)
+                status, body = answer.status, answer.body
+                traffic.answered(method, status, self._clock() - began, len(request.body), len(body))
+                if status < 300:
+                    return body
+                raise error_from(status, body, answer.headers)
             except ApiError as error:
+                if isinstance(error, Unreachable):
+                    traffic.answered(method, 0, self._clock() - began, len(request.body), 0)
                 if left <= 0 or not _worth_retrying(error, anyway=retry):
                     raise
                 backoff = backoff or Backoff(self._pace, random=self._random)
                 left -= 1
+                if isinstance(error, Unreachable) and request.idle is not None:
+                    request = msgspec.structs.replace(request, idle=2 * request.idle, fresh=True)
                 await self._sleep(backoff.next(error.retry_after))
+                traffic.retried(method, error.code)
 
-    async def _limit(self) -> None:
-        if self._limiter is not None and not self._limiter.try_acquire():
-            await self._limiter.acquire()
+    async def _fetch_page(self, path: str, query: Query) -> tuple[bytes, float]:
+        """A page, and how long it took."""
+        began = self._clock()
+        request = Request("GET", path, query, timeout=LIST_TIMEOUT, idle=LIST_IDLE, compress=True)
+        return await self._ask(request, retry=True), self._clock() - began
+
+    async def _wait_turn(self, method: str, limiter: Limiter) -> None:
+        began = self._clock()
+        await limiter.acquire()
+        self._traffic.limited(method, self._clock() - began)
 
 
 def _worth_retrying(error: ApiError, *, anyway: bool) -> bool:
@@ -242,7 +312,7 @@ def _events(lines: list[bytes]) -> tuple[list[WatchEvent], ApiError | None]:
             continue
         try:
             event = _decode_event(line)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return events, Unreachable(0, CUT_SHORT)
         if event.type == "ERROR":
             return events, error_of_event(event.object)
@@ -253,5 +323,5 @@ def _events(lines: list[bytes]) -> tuple[list[WatchEvent], ApiError | None]:
 def _pieces(answer: bytes, read: ReadList) -> Iterator[Listed[Any]]:
     try:
         yield from read_pieces(answer, read)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise Unreachable(0, f"the server's answer cannot be read: {error}") from None

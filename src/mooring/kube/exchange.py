@@ -102,6 +102,10 @@ class Connections:
         finally:
             self._warming = False
 
+    def doubt(self) -> None:
+        """Somebody has found that connections die without a word: those nobody waits on are used no more."""
+        self._drop_unused(asyncio.get_running_loop().time())
+
     async def close(self) -> None:
         opening, still_open = list(self._opening), list(self._open)
         for task in opening:

@@ -12,7 +12,6 @@ from multidict import CIMultiDict
 from mooring.errors import ConfigError
 from mooring.kube.access import Access
 from mooring.kube.credentials import Credential
-from mooring.kube.proxies import is_loopback
 
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 
@@ -31,8 +30,7 @@ class Headers:
         self.origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         self.prefix = parts.path.rstrip("/")
         self._host = parts.netloc.rpartition("@")[2]
-        # On one machine packing costs more than it saves.
-        self._compresses = access.compression and not is_loopback(parts.hostname or "")
+        self._compresses = access.compression
         self._own = _own(access, credential)
         self._heads: dict[str, bytes] = {}
         self._fields: dict[tuple[str, bool], CIMultiDict[str]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
+import zlib
 from collections.abc import AsyncIterator, Mapping
 
 import aiohttp
@@ -12,8 +13,10 @@ from yarl import URL
 
 from mooring.errors import Unreachable
 from mooring.kube.channels import Channels
+from mooring.kube.line import Line
 
 CLOSE_S = 0.001  # after a burst that did not let us wait for longer than this
+GZIP = 16 + zlib.MAX_WBITS  # as zlib names the format
 GATHER_S = 0.002  # the next one is given so long to grow
 MOST_BYTES = 256 * 1024 * 1024  # of a line; an object is never as large
 ENDLESS = "a line of the answer does not end"
@@ -22,18 +25,28 @@ ENDLESS = "a line of the answer does not end"
 class HttpResponse:
     """What the server answers. Its connection is given back by `release`."""
 
-    __slots__ = ("_answer", "_channels", "headers", "status")
+    __slots__ = ("_answer", "_channels", "_line", "_silence_ends", "headers", "status")
 
-    def __init__(self, answer: aiohttp.ClientResponse, channels: Channels) -> None:
+    def __init__(
+        self, answer: aiohttp.ClientResponse, channels: Channels, line: Line, *, silence_ends: bool
+    ) -> None:
+        self._line = line
+        self._silence_ends = silence_ends
         self.status: int = answer.status
         self.headers: Mapping[str, str] = answer.headers
         self._answer = answer
         self._channels = channels
 
     async def read(self) -> bytes:
+        loop = asyncio.get_running_loop()
         try:
-            return await self._answer.read()
+            began = loop.time()
+            body = await self._answer.read()
+            is_packed = self.headers.get("Content-Encoding") == "gzip"
+            self._line.carried(len(body), loop.time() - began, packed=is_packed)
+            return zlib.decompress(body, GZIP) if is_packed else body
         except Exception as error:  # whatever it is, there is no answer
+            self._doubt(error)
             raise unreachable(self._answer.method, self._answer.url, error) from error
 
     async def bursts(self) -> AsyncIterator[list[bytes]]:
@@ -65,9 +78,17 @@ class HttpResponse:
                     if size > MOST_BYTES:
                         raise ValueError(ENDLESS)
         except Exception as error:
+            self._doubt(error)
+            if self._silence_ends and isinstance(error, aiohttp.SocketTimeoutError) and not any(parts):
+                return
             raise unreachable(self._answer.method, self._answer.url, error) from error
         if rest := b"".join(parts):
             yield [rest]
+
+    def _doubt(self, error: Exception) -> None:
+        """One connection that died without a word is seldom the only one."""
+        if isinstance(error, TimeoutError):
+            self._channels.doubt()
 
     async def release(self) -> None:
         """What is not read to its end is cut off: its connection is of no more use."""

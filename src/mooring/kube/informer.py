@@ -77,9 +77,12 @@ class Informer(Generic[T]):
         sleep: Sleep = asyncio.sleep,
         read_list: ReadList = read_raw,
         synced: asyncio.Event | None = None,
+        after: asyncio.Event | None = None,
     ) -> None:
         self.resource = resource
         self.synced = synced or asyncio.Event()
+        self.listed = asyncio.Event()  # all of the first list is told
+        self._after = after  # nothing is told before; what is there is asked for meanwhile
         self._client = client
         self._decode = decode
         self._read_list = read_list
@@ -238,11 +241,14 @@ class Informer(Generic[T]):
         self._is_there = True
         self._answered()
         self._lists_done = number
+        self.listed.set()
         self._say_moved()
 
     async def _read_list_pages(self) -> str:
         first, listed, version = not len(self._known), list[T](), ""
         async for page in self._client.list_pages(self.resource, query=self._query, read=self._read_list):
+            if self._after is not None:
+                await self._after.wait()
             found = self._read_page(page.items)
             version = page.resource_version
             if first:
@@ -375,6 +381,7 @@ class Informer(Generic[T]):
                 self._gone(known)
             self._is_there = False
             self._lists_done = self._lists_begun
+            self.listed.set()
             self.synced.set()
             self._say_moved()
         if self._missing == 1:

@@ -1,6 +1,6 @@
 """All informers of a scheduler: each kind its plugins read, followed side by side.
 
-Nodes come before pods, so that pods find their nodes; the other kinds come alongside. Kinds that are
+Nodes are told before pods, so that pods find their nodes; the other kinds come alongside. Kinds that are
 not installed are waited for in the background and picked up when they appear.
 """
 
@@ -157,8 +157,6 @@ class Informers:
             resource = followed.wanted
         else:
             resource = await self._found(followed.wanted, followed.synced)
-        if resource == PODS and (nodes := self._followed.get(NODES.path())) is not None:
-            await nodes.synced.wait()
         followed.informer = self._informer(resource, followed.whole, followed.synced)
         await followed.informer.run()
 
@@ -204,4 +202,11 @@ class Informers:
             sleep=self._sleep,
             read_list=decode.read_list,
             synced=synced,
+            after=self._nodes_told() if resource == PODS else None,
         )
+
+    def _nodes_told(self) -> asyncio.Event | None:
+        nodes = self._followed.get(NODES.path())
+        if nodes is None:
+            return None
+        return nodes.synced if nodes.informer is None else nodes.informer.listed

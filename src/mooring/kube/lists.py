@@ -52,5 +52,5 @@ def read_pieces(page: bytes, read: ReadList) -> Iterator[Listed[Any]]:
 def _read(piece: bytes, read: ReadList) -> Listed[Any]:
     try:
         return read(piece)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return read_raw(piece)

@@ -25,6 +25,7 @@ from mooring.kube.exec_plugin import ExecCredentials
 from mooring.kube.headers import Headers
 from mooring.kube.http_answer import Answer
 from mooring.kube.http_response import HttpResponse, unreachable
+from mooring.kube.line import Line
 from mooring.kube.tls import check_tls
 
 Query = tuple[tuple[str, str], ...]
@@ -46,7 +47,9 @@ class Request(msgspec.Struct, frozen=True):
     content_type: str = "application/json"
     timeout: float | None = 30.0
     idle: float | None = None  # seconds without a byte after which the server counts as gone
-    compress: bool = False  # whether the answer is worth compressing
+    silence_ends: bool = False  # and that is as good an end as any
+    fresh: bool = False  # over a connection that nobody has used before
+    compress: bool = False  # whether the answer may be worth compressing
 
 
 class Response(Protocol):
@@ -129,17 +132,17 @@ class Transport:
         *,
         credentials: Credentials | None = None,
         connections: int = POOL,
-        most: int = MOST,
     ) -> None:
         self.on_width: Callable[[int], None] = lambda calls: None  # hears how many may be under way
         self._access = access
-        self._limits = (connections, max(connections, most))
+        self._limits = (connections, MOST if connections == POOL else connections)
         self._credentials = credentials or credentials_of(access.user)
         self._credential: Credential | None = None  # that of the headers and channels below
         known = self._credentials.current() or Credential()
         check_tls(access, known)
         self._headers = Headers(access, known)
         self._channels: Channels | None = None
+        self._line = Line()
         self._prefix = self._headers.prefix
         self._timeouts: dict[tuple[float | None, float | None], aiohttp.ClientTimeout] = {}
 
@@ -233,11 +236,13 @@ class Transport:
         url = URL(self._headers.origin + self._target(request), encoded=True)
         channels.take()
         try:
-            answer = await channels.session(for_watch=request.timeout is None).request(
+            answer = await channels.session(fresh=request.fresh).request(
                 request.method,
                 url,
                 data=request.body or None,
-                headers=self._headers.fields(request.content_type, compress=request.compress),
+                headers=self._headers.fields(
+                    request.content_type, compress=request.compress and self._line.packs
+                ),
                 timeout=self._timeout(request),
                 allow_redirects=False,
                 server_hostname=self._access.server_name or None,
@@ -245,11 +250,13 @@ class Transport:
                 proxy_headers=channels.proxy_headers,
             )
         except BaseException as error:
+            if isinstance(error, TimeoutError):
+                channels.doubt()
             await channels.give_back()
             if isinstance(error, Exception):
                 raise unreachable(request.method, url, error) from error
             raise
-        return HttpResponse(answer, channels)
+        return HttpResponse(answer, channels, self._line, silence_ends=request.silence_ends)
 
     async def _ready(self, credential: Credential) -> Channels:
         """Channels with the certificate of a credential; headers are then those of the credential too."""

@@ -79,6 +79,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     leads: Callable[[], bool] = lambda: True
     gates: FeatureGates = FeatureGates()
     view_ages: Callable[[], Mapping[str, float]] = dict
+    requests: Callable[[], list[Reading]] = list  # what was asked of the API server
 
 
 class Serving:
@@ -179,7 +180,7 @@ class Serving:
         shown = self._shown
         lease = shown.config.leader_election.resource_name
         own = [master(lease, shown.leads()), view_age(shown.view_ages()), build_info(), features(shown.gates)]
-        readings = [*await read(shown.engine, shown.meter), *own]
+        readings = [*await read(shown.engine, shown.meter), *own, *shown.requests()]
         return await self._exposed(request, readings, more=True)
 
     async def _resources(self, request: web.Request) -> web.Response:
