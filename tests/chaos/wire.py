@@ -36,7 +36,8 @@ class Connection:
     def abort(self) -> None:
         """Both ends are told by a reset."""
         for writer in self.writers:
-            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            with suppress(OSError):  # it is closed already
+                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
             writer.transport.abort()
 
 
