@@ -93,7 +93,10 @@ def test_the_monitor_is_the_one_of_the_manifests() -> None:
 
 def test_another_release_has_its_own_names() -> None:
     objects = render("--set", "schedulerName=gpu", release="gpu-mooring")
-    assert {found["metadata"]["name"] for found in objects} == {"gpu-mooring"}
+    assert {found["metadata"]["name"] for found in objects} == {
+        "gpu-mooring",
+        "gpu-mooring-authentication-reader",
+    }
     assert config(objects)["leaderElection"]["resourceName"] == "gpu-mooring"
     assert only("Role", objects)["rules"][1]["resourceNames"] == ["gpu-mooring"]
     assert not set(named(objects)) & set(named(render()))
@@ -106,16 +109,17 @@ def test_a_release_that_is_called_otherwise() -> None:
 def test_the_lease_of_kube_scheduler() -> None:
     lease = "leaderElection.resourceName=kube-scheduler,leaderElection.resourceNamespace=kube-system"
     objects = render("--set", lease)
-    for kind in ("Role", "RoleBinding"):
-        assert only(kind, objects)["metadata"]["namespace"] == "kube-system"
-    assert only("Role", objects)["rules"][2]["resourceNames"] == ["kube-scheduler"]
-    assert only("RoleBinding", objects)["subjects"][0]["namespace"] == NAMESPACE
+    role, binding = only("Role", objects), named(objects)["RoleBinding kube-system/mooring"]
+    assert role["metadata"]["namespace"] == "kube-system"
+    assert role["rules"][2]["resourceNames"] == ["kube-scheduler"]
+    assert binding["subjects"][0]["namespace"] == NAMESPACE
 
 
 def test_alone_without_election() -> None:
     objects = render("--set", "replicas=1,leaderElection.enabled=false")
     assert config(objects)["leaderElection"]["leaderElect"] is False
-    assert not [found for found in objects if found["kind"] in ("Role", "RoleBinding")]
+    assert not [found for found in objects if found["kind"] == "Role"]
+    assert "RoleBinding mooring-system/mooring" not in named(objects)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +133,7 @@ def test_alone_without_election() -> None:
                 ("scheduling.k8s.io", "podgroups/status", "patch"),
             },
         ),
+        ("podPatches", {("", "pods", "patch")}),
         ("interPodAffinity", {("", "namespaces", "watch")}),
         ("topologySpread", {("", "services", "list"), ("apps", "statefulsets", "watch")}),
         ("volumes", {("", "persistentvolumes", "patch"), ("storage.k8s.io", "csinodes", "list")}),
@@ -139,6 +144,27 @@ def test_rights_of_a_plugin_can_be_taken_away(switch: str, gone: set[tuple[str, 
     assert fewer < every
     assert gone <= every - fewer
     assert {("", "pods", "get"), ("", "pods/binding", "create")} <= fewer
+
+
+def test_client_certificates_can_be_left_out() -> None:
+    reader = "RoleBinding kube-system/mooring-authentication-reader"
+    assert reader in named(render())
+    assert reader not in named(render("--set", "rbac.clientCertificates=false"))
+
+
+def test_the_network_policy_is_the_one_of_the_manifests() -> None:
+    found = only("NetworkPolicy", render("--set", "networkPolicy.enabled=true"))
+    assert [plain(found)] == read(MANIFESTS / "network" / "networkpolicy.yaml")
+    (pods,) = only("Deployment", render())["spec"]["template"]["spec"]["containers"]
+    assert found["spec"]["ingress"][0]["ports"][0]["port"] in [port["name"] for port in pods["ports"]]
+
+
+def test_a_network_policy_for_one_api_server(tmp_path: Path) -> None:
+    peers = [{"ipBlock": {"cidr": "10.0.0.1/32"}}]
+    values = {"enabled": True, "metricsFrom": [], "apiServer": peers, "apiServerPorts": [8443]}
+    spec = only("NetworkPolicy", with_values(tmp_path, {"networkPolicy": values}))["spec"]
+    assert spec["ingress"] is None or spec["ingress"] == []
+    assert spec["egress"][0] == {"ports": [{"port": 8443, "protocol": "TCP"}], "to": peers}
 
 
 def test_rights_can_be_added(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ EVERYTHING = {
     "poddisruptionbudget.policy/mooring",
     "role.rbac.authorization.k8s.io/mooring",
     "rolebinding.rbac.authorization.k8s.io/mooring",
+    "rolebinding.rbac.authorization.k8s.io/mooring-authentication-reader",
     "service/mooring",
     "serviceaccount/mooring",
 }
@@ -132,4 +133,5 @@ def objects_of(plane: ControlPlane) -> set[str]:
     label = "-l=app.kubernetes.io/name=mooring"
     inside = plane.kubectl("get", kinds, *IN, label, "-o=name")
     outside = plane.kubectl("get", "clusterrole,clusterrolebinding", label, "-o=name")
-    return set((inside + outside).split())
+    beside = plane.kubectl("get", "rolebinding", "-n=kube-system", label, "-o=name")
+    return set((inside + outside + beside).split())
