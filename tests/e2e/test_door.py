@@ -27,7 +27,7 @@ def test_strangers_keep_nobody_waiting(cluster: Cluster, start_mooring: StartSch
     cluster.add_nodes(4, cpu=64)
     running, token = start_mooring(), reader(cluster)
     running.read("/metrics", token)
-    before = resident(running)
+    before, open_before = resident(running), open_files(running)
     with besieged(running.port):
         for number in range(PODS):
             cluster.create_pods(pod(f"web-{number}", cpu="10m"))
@@ -39,6 +39,7 @@ def test_strangers_keep_nobody_waiting(cluster: Cluster, start_mooring: StartSch
     assert running.is_running()
     assert resident(running) < before + 150 * 1024 * 1024
     assert len(running.output().splitlines()) < 1000  # strangers do not fill the log
+    wait_for(lambda: open_files(running) < open_before + 20, saying="connections to be gone")
 
 
 def figures(running: Scheduler, token: str) -> str:
@@ -55,6 +56,10 @@ def probe(running: Scheduler) -> int:
         if (code := running.status("/livez")) == 200:
             return code
     return code
+
+
+def open_files(running: Scheduler) -> int:
+    return len(list(Path(f"/proc/{running.pid}/fd").iterdir()))
 
 
 def resident(running: Scheduler) -> int:

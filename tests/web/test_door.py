@@ -302,3 +302,24 @@ async def test_reviews_that_fail_fill_no_log(caplog: pytest.LogCaptureFixture) -
     for number in range(40):
         await delegated(Credentials(token=f"t{number}"), "get", "/metrics")
     assert len(caplog.records) == 1
+
+
+async def test_a_connection_that_cannot_be_served_is_the_only_one(caplog: pytest.LogCaptureFixture) -> None:
+    made: list[asyncio.Protocol] = []
+
+    def http() -> asyncio.Protocol:
+        if not made:
+            made.append(Quiet())
+            raise RuntimeError("no")
+        return Quiet()
+
+    door = Door(http, lambda: None)
+    port = door.open("127.0.0.1", 0)
+    assert await to_the_end(await asyncio.open_connection("127.0.0.1", port)) == b""
+    _, writer = await asyncio.open_connection("127.0.0.1", port)
+    while not any(each.transport for each in door.callers):
+        await asyncio.sleep(0)
+    writer.close()
+    door.shut()
+    await door.clear()
+    assert [line.getMessage() for line in caplog.records] == ["a connection cannot be served"]

@@ -148,7 +148,11 @@ class Door:
                 log.warning("no connection can be accepted: %s", error)
                 await asyncio.sleep(BREATH_S)
                 continue
-            self._admit(sock, _group(address[0]))
+            try:
+                self._admit(sock, _group(address[0]))
+            except Exception as error:  # it costs this connection: others are waiting at the door
+                log.error("a connection cannot be served", exc_info=error)
+                sock.close()
             await asyncio.sleep(0)
 
     def _admit(self, sock: socket.socket, address: str) -> None:
@@ -177,7 +181,7 @@ class Door:
         try:
             await loop.connect_accepted_socket(lambda: caller, sock, ssl=tls, **timeouts)
             await caller.ended
-        except OSError as error:
+        except Exception as error:  # a handshake goes wrong in many ways, and none is our concern
             log.debug("a connection from %s comes to nothing: %s", caller.address, error)
             sock.close()
         finally:
