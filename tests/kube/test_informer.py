@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from kube.watched_server import EXPIRED, PODS, Cut, Fate, Refused, Say, WatchedServer, Write
@@ -486,3 +488,19 @@ def _compacting(following: Following) -> Callable[[], None]:
         following.server.compact()
 
     return happen
+
+
+async def test_what_is_nested_too_deeply_is_passed_over(
+    following: Following, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Deeper than Python follows, and no deeper than an API server takes: it costs that object alone."""
+    deep = msgspec.Raw(b'{"a":' * 9_000 + b"1" + b"}" * 9_000)
+    following.pod("good")
+    following.server.put(PODS, "deep", "default", spec={"unknown": deep}, status={})
+    assert await following.caught_up() == [(ADD, "good", "1")]
+    assert "Pod default/deep cannot be read and is passed over" in caplog.text
+    following.server.put(PODS, "deeper", "default", spec={"unknown": deep}, status={})
+    following.pod("other")
+    assert await following.caught_up() == [(ADD, "other", "1")]
+    assert "Pod default/deeper cannot be read and is passed over" in caplog.text
+    assert sys.getrecursionlimit() < 9_000

@@ -13,6 +13,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
+import msgspec
+
 from mooring.kube.transport import Request, Response
 
 PODS = "/api/v1/pods"
@@ -74,7 +76,7 @@ class Answer:
         self._lines = lines
 
     async def read(self) -> bytes:
-        return json.dumps(self._data, separators=(",", ":")).encode()  # as the API server writes
+        return msgspec.json.encode(self._data)  # as the API server writes
 
     async def bursts(self) -> AsyncIterator[list[bytes]]:
         assert self._lines is not None
@@ -209,7 +211,7 @@ class WatchedServer:
             write = next((each for each in self.log if each.path == path and each.version > version), None)
             if write is not None:
                 version = write.version
-                yield json.dumps({"type": write.type, "object": write.object}).encode()
+                yield msgspec.json.encode({"type": write.type, "object": write.object})
             elif bookmarks and version < self.version:
                 version = self.version
                 where = {"metadata": {"resourceVersion": str(version)}}

@@ -19,6 +19,7 @@ import msgspec
 from mooring.errors import ApiError, TooManyRequests, Unreachable
 from mooring.kube.answers import error_from, error_of_event
 from mooring.kube.backoff import REQUESTS, Backoff, Pace
+from mooring.kube.deep import read_deeply
 from mooring.kube.limiter import Limiter
 from mooring.kube.lists import Listed, ReadList, read_pieces, read_raw
 from mooring.kube.resources import Resource
@@ -311,8 +312,8 @@ def _events(lines: list[bytes]) -> tuple[list[WatchEvent], ApiError | None]:
         if not line:
             continue
         try:
-            event = _decode_event(line)
-        except (msgspec.DecodeError, RecursionError):
+            event = read_deeply(_decode_event, line)
+        except msgspec.DecodeError:
             return events, Unreachable(0, CUT_SHORT)
         if event.type == "ERROR":
             return events, error_of_event(event.object)

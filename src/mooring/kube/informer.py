@@ -31,6 +31,7 @@ from mooring.errors import ApiError, Gone, NotFound, Unreachable
 from mooring.kube.backoff import RETURNING, Backoff
 from mooring.kube.client import PAGE, Client, WatchEvent
 from mooring.kube.contact import Contact, is_away
+from mooring.kube.deep import UNREADABLE, read_deeply
 from mooring.kube.lists import ReadList, read_raw
 from mooring.kube.metadata import HalfRead, WireMeta, decode_head
 from mooring.kube.resources import Resource
@@ -345,7 +346,7 @@ class Informer(Generic[T]):
     def _read(self, raw: Read) -> T | None:
         try:
             return self._decode(raw)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             self._pass_over(raw, error)
             return None
 
@@ -355,13 +356,13 @@ class Informer(Generic[T]):
         for raw in items:
             try:
                 found.append(decode(raw))
-            except msgspec.DecodeError as error:
+            except UNREADABLE as error:
                 head = self._pass_over(raw, error)
                 if head is not None and (known := self._known.find(head)) is not None:
                     found.append(known)
         return found
 
-    def _pass_over(self, raw: Read, error: msgspec.DecodeError) -> WireMeta | None:
+    def _pass_over(self, raw: Read, error: Exception) -> WireMeta | None:
         """Says that an object cannot be read. Returns who it is, if that much can be."""
         head = _head(raw)
         name = f"{head.namespace}/{head.name}" if head is not None else "an object without a name"
@@ -418,6 +419,6 @@ def _head(raw: Read) -> WireMeta | None:
     if not isinstance(raw, msgspec.Raw):
         return raw.metadata
     try:
-        return decode_head(raw).metadata
+        return read_deeply(decode_head, raw).metadata
     except msgspec.DecodeError:
         return None

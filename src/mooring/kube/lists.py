@@ -11,6 +11,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from mooring.kube.deep import UNREADABLE, read_deeply
+
 PIECE = 1 << 16  # bytes, and the rest of an object
 BETWEEN = b'},{"metadata":{'  # where an object ends and the next begins, as Kubernetes writes them
 OPENING, CLOSING = b'{"items":[', b"]}"
@@ -52,5 +54,5 @@ def read_pieces(page: bytes, read: ReadList) -> Iterator[Listed[Any]]:
 def _read(piece: bytes, read: ReadList) -> Listed[Any]:
     try:
         return read(piece)
-    except (msgspec.DecodeError, RecursionError):
-        return read_raw(piece)
+    except UNREADABLE:
+        return read_deeply(read_raw, piece)
