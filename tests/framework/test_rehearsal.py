@@ -220,4 +220,5 @@ def test_a_plugin_that_is_not_whole_is_told_at_its_own_place(
     (mistake,) = error.value.mistakes
     assert mistake.place == place(tmp_path / "policy.py", "class P")
     assert "P cannot be made" in mistake.what
-    assert "abstract method domain" in mistake.what
+    assert "abstract method" in mistake.what  # each Python words it in its own way
+    assert "domain" in mistake.what
