@@ -115,6 +115,12 @@ async def test_who_may_read_may_stay() -> None:
         wire[1].close()
 
 
+async def test_long_tokens_of_people_with_many_groups() -> None:
+    async with serving() as made:
+        text = b"GET /statusz HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + b"t" * 30_000 + b"\r\n\r\n"
+        assert b" 403 " in await say(made, text)
+
+
 async def test_a_body_that_never_ends() -> None:
     """Nobody reads it: the answer comes, and then the connection goes."""
     async with serving(linger_s=0.05) as made:

@@ -52,6 +52,7 @@ _quiet.setLevel(logging.CRITICAL)
 
 OPEN_PATHS = ("/healthz", "/readyz", "/livez")
 SHUTDOWN_S = 3.0  # for requests under way when serving ends
+LONGEST_FIELD = 32 * 1024  # bytes of a header: tokens of people with many groups are long
 LONGEST_ANSWER_S = 90.0  # for an answer; a profile takes a minute
 
 
@@ -128,6 +129,7 @@ class Serving:
             keepalive_timeout=self._bounds.request_s,
             lingering_time=self._bounds.linger_s,
             auto_decompress=False,
+            max_field_size=LONGEST_FIELD,
         )
         await self._runner.setup()
         http = self._runner.server
