@@ -96,3 +96,34 @@ async def test_an_election_that_fails_in_an_unforeseen_way_stops_leading() -> No
     kept = Kept(lambda: str(1 // 0))
     await kept.stopped.wait()
     await kept.thread.close()
+
+
+class Resigning:
+    """An election that ends as soon as its lease is being given back."""
+
+    def __init__(self) -> None:
+        self.resigned = asyncio.Event()
+        self.is_given_back = False
+
+    async def run(self, on_started: Callable[[], None], *more: Callable[[], None]) -> None:
+        on_started()
+        await self.resigned.wait()
+
+    async def release(self) -> None:
+        self.resigned.set()
+        for _ in range(10):  # the server takes its time
+            await asyncio.sleep(0)
+        self.is_given_back = True
+
+
+async def test_giving_back_is_done_before_the_thread_ends() -> None:
+    elector, started = Resigning(), asyncio.Event()
+
+    async def close() -> None:
+        assert elector.is_given_back
+
+    thread = LeaseThread(elector, close)  # type: ignore[arg-type]
+    thread.start(started.set, lambda: None, lambda: None)
+    await started.wait()
+    await thread.release()
+    assert elector.is_given_back

@@ -48,6 +48,7 @@ class LeaseThread:
         self._candidacy: asyncio.Task[None] | None = None
         self._begun = threading.Event()
         self._released = False
+        self._giving_back: asyncio.Task[None] | None = None
 
     def start(
         self, on_started: Callable[[], None], on_stopped: Callable[[], None], on_doubt: Callable[[], None]
@@ -70,9 +71,7 @@ class LeaseThread:
         self._released = True
         if self._loop is not None and not self._loop.is_closed():
             with contextlib.suppress(RuntimeError):  # it has just ended
-                await asyncio.wrap_future(
-                    asyncio.run_coroutine_threadsafe(self._elector.release(), self._loop)
-                )
+                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._give_back(), self._loop))
 
     async def close(self) -> None:
         """Takes part no longer, and gives nothing back."""
@@ -81,6 +80,11 @@ class LeaseThread:
             assert self._candidacy is not None
             _in(self._loop, self._candidacy.cancel)
             await asyncio.to_thread(self._thread.join, JOIN_S)
+
+    async def _give_back(self) -> None:
+        """The candidacy ends of it, and its loop with that: not before it is done."""
+        self._giving_back = asyncio.current_task()
+        await self._elector.release()
 
     async def _run(
         self, on_started: Callable[[], None], on_stopped: Callable[[], None], on_doubt: Callable[[], None]
@@ -99,6 +103,8 @@ class LeaseThread:
             log.exception("the election ends")
             on_stopped()  # the lease runs out by itself
         finally:
+            if self._giving_back is not None:
+                await asyncio.wait({self._giving_back})
             await self._close()
 
 
