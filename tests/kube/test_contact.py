@@ -43,10 +43,26 @@ def test_those_who_wait_are_called_when_it_comes_back_and_not_each_time_it_flaps
         assert called == []  # it was never away
         for _ in range(20):
             contact.failed(AWAY)
+            contact.failed(REFUSAL)
             contact.worked()
             clock.now += BETWEEN_CALLS_S / 10
-    assert len(called) <= 2
+    assert len(called) <= 4
     clock.now += 10
     contact.failed(AWAY)
     contact.worked()
-    assert len(called) <= 2  # nobody waits any more
+    assert len(called) <= 4  # nobody waits any more
+
+
+def test_those_who_were_refused_are_called_when_somebody_gets_through() -> None:
+    clock = Clock()
+    contact, called = Contact(clock), list[float]()
+    with contact.waiting(lambda: called.append(clock.now)):
+        contact.failed(AWAY)
+        contact.failed(REFUSAL)
+        clock.now = 100.5
+        contact.failed(REFUSAL)
+        clock.now = 100.8
+        contact.worked()
+        contact.failed(REFUSAL)
+        contact.worked()
+    assert called == [100.0, 100.8]

@@ -21,6 +21,7 @@ log = logging.getLogger("mooring.app")
 
 STALE_AFTER_S = 5.0  # a watch that is cut is open again within two; a leader gives up only after ten
 LOOK_S = 0.5
+PAUSED_LOOK_S = 0.05  # while nothing is decided
 TOLD_AT_ONCE = 50  # pods on which it is said, with each look
 TOLD_IN_ALL = 1000  # of one pause: whoever reads that so many wait for the same need not be told again
 SIGHT = "sight"  # why the driver pauses
@@ -74,14 +75,19 @@ class Lookout:
         self._told.clear()
         while why:
             self._tell_pods(why)
-            await self._sleep(LOOK_S)
-            why = self._stale()
-            if not why:
-                await self._informers.catch_up(PODS, NODES)
-                await self._driver.caught_up()
-                why = self._stale()
+            why = await self._until_seen()
         self._driver.resume(SIGHT)
         log.info("scheduling goes on: pods and nodes are followed again")
+
+    async def _until_seen(self) -> str:
+        """Why it is still paused; "" as soon as it need not be. Looks often, for the time of one look."""
+        for _ in range(round(LOOK_S / PAUSED_LOOK_S)):
+            await self._sleep(PAUSED_LOOK_S)
+            if not self._stale():
+                await self._informers.catch_up(PODS, NODES)
+                await self._driver.caught_up()
+                break
+        return self._stale()
 
     def _tell_pods(self, why: str) -> None:
         if not self._may_write() or not self._informers.is_in_touch:

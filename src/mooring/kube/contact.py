@@ -10,10 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import IntEnum
 
 from mooring.errors import ApiError, TooManyRequests, Unreachable
 
 SETTLING_S = 30.0  # how long a server may refuse what it will grant, once it answers again
+NEVER = float("-inf")
 BETWEEN_CALLS_S = 1.0  # a server that comes and goes is not asked by everybody each time
 
 
@@ -22,23 +24,32 @@ def is_away(error: ApiError) -> bool:
     return isinstance(error, (Unreachable, TooManyRequests)) or error.code >= 500
 
 
+class Server(IntEnum):
+    """What a server does, as was seen last."""
+
+    AWAY = 0
+    REFUSES = 1
+    WORKS = 2
+
+
 class Contact:
-    """With one server. Whoever waits hears when it answers again."""
+    """With one server. Whoever waits hears when it answers again, and when it grants what it is asked."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._lost = False
-        self._back_at = float("-inf")
+        self._server = Server.WORKS
+        self._back_at = NEVER
+        self._called_at = {Server.REFUSES: NEVER, Server.WORKS: NEVER}
         self._waiting: set[Callable[[], object]] = set()
 
     @property
     def is_unsettled(self) -> bool:
         """The server is away, or has come back just now."""
-        return self._lost or self._clock() - self._back_at < SETTLING_S
+        return self._server is Server.AWAY or self._clock() - self._back_at < SETTLING_S
 
     @contextmanager
     def waiting(self, wake: Callable[[], object]) -> Iterator[None]:
-        """`wake` is called if the server answers again meanwhile."""
+        """`wake` is called if it is worth asking again meanwhile."""
         self._waiting.add(wake)
         try:
             yield
@@ -46,17 +57,24 @@ class Contact:
             self._waiting.discard(wake)
 
     def failed(self, error: ApiError) -> None:
-        """Somebody got an error. A refusal shows that the server is there."""
+        """Somebody got an error."""
         if is_away(error):
-            self._lost = True
+            self._server = Server.AWAY
         else:
-            self.worked()
+            self._rises(Server.REFUSES)
 
     def worked(self) -> None:
-        """Somebody got an answer."""
-        if not self._lost:
+        """Somebody got what was asked for."""
+        self._rises(Server.WORKS)
+
+    def _rises(self, to: Server) -> None:
+        if to <= self._server:
             return
-        self._lost, before, self._back_at = False, self._back_at, self._clock()
-        if self._back_at - before >= BETWEEN_CALLS_S:
+        now = self._clock()
+        if self._server is Server.AWAY:
+            self._back_at = now
+        self._server = to
+        if now - self._called_at[to] >= BETWEEN_CALLS_S:
+            self._called_at[to] = now
             for wake in tuple(self._waiting):
                 wake()
