@@ -197,3 +197,13 @@ def test_a_version_that_moves_with_nodes_is_asked_for_when_they_change() -> None
     stage.nodes("c")
     stage.place(pod("p4"))
     assert len(asked) > before
+
+
+def test_pre_score_runs_for_every_pod_without_a_score() -> None:
+    """Of a plugin that keeps nothing and looks at no node: it is not passed over for what others keep."""
+    asked: list[str] = []
+    plugin = made("Asks", pre_score=lambda self, cycle, pod, nodes: asked.append(pod.name))
+    stage = Stage(plugin).nodes("n", "m")
+    for name in "abc":
+        stage.place(pod(name, "100m"))
+    assert asked == ["a", "b", "c"]

@@ -6,7 +6,8 @@ its scope declares; the other half is not there to be read.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
 from mooring.cluster.charge import CPU, MEMORY
@@ -23,10 +24,18 @@ class StaticNode:
 
     __slots__ = ("_nodes", "_pods", "row")
 
+    _nodes: NodeTable
+    _pods: PodTable
+    row: int
+
     def __init__(self, nodes: NodeTable, pods: PodTable, row: int) -> None:
-        self._nodes = nodes
-        self._pods = pods
-        self.row = row
+        put = object.__setattr__
+        put(self, "_nodes", nodes)
+        put(self, "_pods", pods)
+        put(self, "row", row)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a node is for reading: its {name} cannot be set")
 
     @property
     def object(self) -> Node:
@@ -37,12 +46,12 @@ class StaticNode:
         return self.object.metadata.name
 
     @property
-    def labels(self) -> dict[str, str]:
-        return self.object.metadata.labels
+    def labels(self) -> Mapping[str, str]:
+        return MappingProxyType(self.object.metadata.labels)
 
     @property
-    def annotations(self) -> dict[str, str]:
-        return self.object.metadata.annotations
+    def annotations(self) -> Mapping[str, str]:
+        return MappingProxyType(self.object.metadata.annotations)
 
     @property
     def taints(self) -> tuple[Taint, ...]:

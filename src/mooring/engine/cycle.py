@@ -6,6 +6,7 @@ the way. Whatever a plugin does wrong ends this one cycle with an error that nam
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -36,6 +37,9 @@ from mooring.model.objects import Pod
 if TYPE_CHECKING:
     from mooring.engine.engine import Engine
 
+log = logging.getLogger("mooring.engine")
+
+WENT_WRONG = "deciding about the pod went wrong"
 RESERVE_CODES = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 Step = Callable[[Attempt], None]
 PERMIT_CODES = RESERVE_CODES | {Code.WAIT}
@@ -85,7 +89,22 @@ class SchedulingCycle:
             attempt.decisions.append(self.fail(queued, now, NO_NODES, None, "", reason=UNSCHEDULABLE))
         except PluginFailed as failure:
             attempt.decisions.append(self.fail(queued, now, str(failure), None, "", blamed=failure.plugin))
+        except Exception as error:
+            self._went_wrong(attempt, error)
         return attempt.decisions
+
+    def _went_wrong(self, attempt: Attempt, error: Exception) -> None:
+        """Nobody foresaw this. It costs the pod one cycle and nobody else anything."""
+        engine, queued = self._engine, attempt.queued
+        uid = queued.pod.metadata.uid
+        log.error("deciding about %s went wrong", queued.pod.key, exc_info=error)
+        if uid in engine.binding or uid in engine.waiting:
+            return  # it had its place already
+        if uid in engine.cluster.pods.by_uid:
+            with engine.cluster.statement() as statement:
+                statement.give_back(uid)
+        message = answers.clipped(f"{WENT_WRONG}: {answers.words_of(error)}")
+        attempt.decisions.append(self.fail(queued, engine.now, message, None, ""))
 
     def take_step(self, attempt: Attempt, step: Step) -> None:
         engine, profile = self._engine, attempt.profile
@@ -218,7 +237,10 @@ class SchedulingCycle:
         node_name = engine.cluster.nodes.object_at(row).metadata.name
         if profile.shapes_pods:
             self._shape(attempt, node_name)
-        if (why := misfit(engine, attempt, row)) is not None:
+        if (
+            pod_class.counts is not None
+            and (why := misfit(engine, attempt, row, pod_class.counts)) is not None
+        ):
             raise Unfit(why, nominated="")
         engine.stories.note(attempt, node_name)
         if choice.totals is not None:
@@ -237,7 +259,7 @@ class SchedulingCycle:
                 reserved.waits = self._permit(attempt, pod_class, node_name)
             if pod_class.pre_flights:
                 reserved.takes_long = self._pre_flight(attempt, pod_class, node_name)
-        except (Unfit, PluginFailed):
+        except BaseException:
             self.unreserve(reserved)
             statement.undo()
             raise
@@ -256,7 +278,8 @@ class SchedulingCycle:
                 self.give_back(reserved)
                 raise
         if cycle.pods_to_activate:
-            engine.queue.activate(cycle.pods_to_activate, cycle.now)
+            if answers.are_pods(cycle.pods_to_activate):
+                engine.queue.activate(cycle.pods_to_activate, engine.now)
             cycle.pods_to_activate = ()
         if reserved.waits:
             self._wait_at_permit(reserved)
@@ -316,7 +339,7 @@ class SchedulingCycle:
             raise Unfit(one_node(self._engine.cluster.nodes, node_name, status), nominated="")
 
     def _wait_at_permit(self, reserved: Reserved) -> None:
-        now, uid = reserved.cycle.now, reserved.pod.metadata.uid
+        now, uid = self._engine.now, reserved.pod.metadata.uid
         until = {plugin: (now + timeout_s, timeout_s) for plugin, timeout_s in reserved.waits.items()}
         wait = self._engine.waiting[uid] = PermitWait(reserved, until, self._engine.settle)
         wait.expire(now)

@@ -45,6 +45,7 @@ from mooring.framework.session import Session, Task
 from mooring.framework.status import Code, Status
 from mooring.model.objects import Pod
 
+BUSY = "the engine is at work: it cannot be asked from within"
 FOLLOW_UP_S = 1.0  # plugins follow up at least so often, however many pods there are to decide about
 
 
@@ -89,7 +90,7 @@ class Engine:
         self.waiting: dict[str, PermitWait] = {}
         self.binding: dict[str, Reserved] = {}
         self.deciding = False  # a pod is being tried, or given up
-        self._settling = False
+        self._busy = self._settling = False
         self._to_settle: deque[tuple[PermitWait, Status | None]] = deque()
         self.scores: dict[str, dict[str, int]] = {}
         self.session: Session | None = None  # the one that is open
@@ -109,32 +110,39 @@ class Engine:
     def handle(self, event: Event, now: float) -> list[Decision]:
         """Takes one event in. Returns what it decides at once: a pod let go from permit, say."""
         self.now = now
-        self._ingest.takers[type(event)](event, now)
+        before, self._busy = self._busy, True
+        try:
+            self._ingest.takers[type(event)](event, now)
+        finally:
+            self._busy = before
         return self._flush() if self._decided else []
 
     def schedule(self, now: float) -> list[Decision] | None:
         """One scheduling cycle for the next pod, or None when no pod is ready."""
-        self.now = now
-        if self._follow_ups and now - self._followed_up_at >= FOLLOW_UP_S:
-            self._follow_up()
-        queued = self.queue.pop() if self._next_pod is None else self._next(self._next_pod)
-        if queued is None:
-            self._follow_up()
-            return self._flush() or None
-        meta = queued.pod.metadata
-        if meta.deletion_timestamp is not None or meta.uid in self.cluster.pods.by_uid:
-            self.queue.delete(meta.uid)
-            return self._flush()
-        decisions = None
-        self.deciding = True
+        if self._busy:
+            raise RuntimeError(BUSY)
+        self._busy = True
         try:
+            self.now = now
+            if self._follow_ups and now - self._followed_up_at >= FOLLOW_UP_S:
+                self._follow_up()
+            queued = self.queue.pop() if self._next_pod is None else self._next(self._next_pod)
+            if queued is None:
+                self._follow_up()
+                return self._flush() or None
+            meta = queued.pod.metadata
+            if meta.deletion_timestamp is not None or meta.uid in self.cluster.pods.by_uid:
+                self.queue.delete(meta.uid)
+                return self._flush()
+            decisions = None
+            self.deciding = True
             if self._groups is not None and (queued.group is not None or self._groups.asks_all):
                 decisions = self._groups.run(queued, now)
             if decisions is None:
                 decisions = self.cycle.run(queued, now)
+            return decisions + self._flush() if self._decided else decisions
         finally:
-            self.deciding = False
-        return decisions + self._flush() if self._decided else decisions
+            self._busy = self.deciding = False
 
     def wake_at(self) -> float | None:
         """The next moment at which a Tick can change something by itself."""

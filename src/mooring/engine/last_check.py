@@ -8,11 +8,12 @@ has a filter that counts what is free, nobody takes what is not there.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mooring.engine.attempt import Attempt
 from mooring.engine.fit_error import FitError, one_node
 from mooring.framework import answers
+from mooring.framework.forms import Filter
 
 if TYPE_CHECKING:
     from mooring.engine.engine import Engine
@@ -22,14 +23,16 @@ log = logging.getLogger("mooring.engine")
 MISFIT = "lets pod {} take a place on node {}, where it does not fit: {}"
 
 
-def misfit(engine: Engine, attempt: Attempt, row: int) -> FitError | None:
-    """Why the pod does not fit where it is about to go; None when it does. PluginFailed when that is the
-    doing of a plugin."""
-    pod_class = attempt.pod_class
-    assert pod_class is not None
-    if (counts := pod_class.counts) is None:
-        return None
+def misfit(engine: Engine, attempt: Attempt, row: int, counts: Filter) -> FitError | None:
+    """Why the pod does not fit where it is about to go, as the filter that counts says; None when it does.
+    PluginFailed when that is the doing of a plugin."""
     nodes, view, pod = engine.cluster.nodes, engine.view, attempt.pod
+    plugin: Any = counts.plugin
+    try:
+        if plugin.filter(attempt.cycle, pod, view.view(row)) is None:  # directly: every pod comes by
+            return None
+    except (Exception, SystemExit):
+        pass  # who asks again, below, says whose failure it is
     status = counts.one(attempt.cycle, pod, view.view(row), nodes, view)
     if status is None:
         return None

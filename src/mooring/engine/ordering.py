@@ -11,13 +11,28 @@ from mooring.framework import answers
 from mooring.framework.plugin import Plugin
 
 
+class Shown:
+    """A pod in the queue as plugins see it: for reading."""
+
+    __slots__ = ("_queued",)
+
+    def __init__(self, queued: QueuedPod) -> None:
+        self._queued = queued
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(object.__getattribute__(self, "_queued"), name)
+
+
 class Order:
     """Keys for heaps: the plugin's own, or made from its `less`. Whatever it does wrong is logged."""
 
     def __init__(self, plugin: Plugin) -> None:
         self._name = plugin.name
-        own: Callable[[QueuedPod], Any] | None = getattr(plugin, "sort_key", None)
+        own: Callable[[Any], Any] | None = getattr(plugin, "sort_key", None)
         self._point = "less" if own is None else "sort_key"
+        if own is not None and not _is_ours(plugin):
+            sort_key = own
+            own = lambda queued: sort_key(Shown(queued))  # noqa: E731
         self._own = own or cmp_to_key(lambda first, second: self._compare(plugin, first, second))
 
     def key(self, queued: QueuedPod) -> tuple[int, Any]:
@@ -34,9 +49,15 @@ class Order:
 
     def _compare(self, plugin: Plugin, first: QueuedPod, second: QueuedPod) -> int:
         """Pods the plugin fails to compare count as equal: it must not break the heap they are in."""
-        less: Callable[[QueuedPod, QueuedPod], bool] = plugin.less  # type: ignore[attr-defined]
+        less: Callable[[Shown, Shown], bool] = plugin.less  # type: ignore[attr-defined]
         try:
-            return -1 if less(first, second) else int(bool(less(second, first)))
+            one, other = Shown(first), Shown(second)
+            return -1 if less(one, other) else int(bool(less(other, one)))
         except BaseException as error:
             self.failed(error)
             return 0
+
+
+def _is_ours(plugin: Plugin) -> bool:
+    """Whether it is built in: those read what is there, without a copy for each pod."""
+    return type(plugin).__module__.partition(".")[0] == "mooring"

@@ -60,10 +60,11 @@ def make_pipeline(
         permits=permits,
         pre_flights=pre_flights,
         patches=concerned("pre_bind_patch"),
-        keeps=not transformed and all(map(_keeps_answers, looking)),
+        # A `pre_score` of who keeps nothing runs for every pod, whether its plugin scores or not.
+        keeps=not transformed and all(map(_keeps_answers, (*looking, *(h.plugin for h in pre_scores)))),
         goes_straight_on=profile.goes_straight_on and not pre_filters,
         holds_freely=not (reserves or permits or pre_flights),
-        counts=next((form for form in filters if hasattr(form.plugin, "amounts")), None),
+        counts=next((form for form in filters if form.one_method and hasattr(form.plugin, "amounts")), None),
     )
 
 

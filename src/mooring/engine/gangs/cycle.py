@@ -7,12 +7,13 @@ the statement is rolled back, and nothing is left of the attempt but one message
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from mooring.engine.attempt import Attempt
-from mooring.engine.cycle import NoNodes, Unfit
+from mooring.engine.cycle import WENT_WRONG, NoNodes, Unfit
 from mooring.engine.decisions import Decision
 from mooring.engine.fit_error import NO_NODES, FitError, rejected_before
 from mooring.engine.gangs.making_room import make_room
@@ -39,6 +40,8 @@ from mooring.framework.status import Status, unschedulable
 
 if TYPE_CHECKING:
     from mooring.engine.engine import Engine
+
+log = logging.getLogger("mooring.engine")
 
 DIFFERENT = "{title}: its pods have different schedulerNames: {names}"
 
@@ -128,6 +131,11 @@ class GroupCycle:
             self._undo(tried)
             statement.roll_back()
             return self._failed(tried, str(failure), None, blamed=failure.plugin)
+        except Exception as error:
+            log.error("deciding about %s went wrong", tried.group.title, exc_info=error)
+            self._undo(tried)
+            statement.roll_back()
+            return self._failed(tried, answers.clipped(f"{WENT_WRONG}: {answers.words_of(error)}"), None)
         self._undo(tried)
         statement.roll_back()
         return self._give_up(tried, plan if isinstance(plan, Status) else None)

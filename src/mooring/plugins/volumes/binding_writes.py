@@ -6,6 +6,7 @@ taken away from them: the API server refuses.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -39,7 +40,7 @@ DONE = Progress(done=True)
 
 
 async def bind_volumes(
-    api: Api, choice: Choice, pod: Pod, node_name: str, labels: dict[str, str], timeout_s: float
+    api: Api, choice: Choice, pod: Pod, node_name: str, labels: Mapping[str, str], timeout_s: float
 ) -> str:
     """Has the volumes bound. Returns what went wrong; "" when nothing did."""
     await _write(api, choice, node_name)
@@ -105,7 +106,7 @@ def _on_version(found: Object) -> dict[str, Any]:
     return {"resourceVersion": version} if version else {}
 
 
-async def _progress(api: Api, choice: Choice, node_name: str, labels: dict[str, str]) -> Progress:
+async def _progress(api: Api, choice: Choice, node_name: str, labels: Mapping[str, str]) -> Progress:
     for claim, volume in choice.bindings:
         now = read_volume(await api.get(kinds.PERSISTENT_VOLUME, volume.name))
         if not now.reachable(node_name, labels):
@@ -121,7 +122,7 @@ async def _progress(api: Api, choice: Choice, node_name: str, labels: dict[str, 
     return DONE
 
 
-async def _made(api: Api, claim: Claim, node_name: str, labels: dict[str, str]) -> Progress:
+async def _made(api: Api, claim: Claim, node_name: str, labels: Mapping[str, str]) -> Progress:
     """Whether the volume of a claim has been made. Who cannot make it takes the node off the claim."""
     now = read_claim(await api.get(kinds.CLAIM, claim.key))
     if now.selected_node != node_name:

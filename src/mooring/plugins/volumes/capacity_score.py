@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from mooring.plugins.node_resources_fit.args import UtilizationShapePoint
 from mooring.plugins.node_resources_fit.strategies import piecewise
@@ -22,7 +22,7 @@ class CapacityScore:
         points = shape or EMPTY_FIRST
         self._points = [(point.utilization, point.score * POINTS_PER_STEP) for point in points]
 
-    def of(self, choice: Choice, labels: dict[str, str]) -> int:
+    def of(self, choice: Choice, labels: Mapping[str, str]) -> int:
         uses = _bound(choice) if choice.bindings else _to_make(choice, labels)
         scores = [self._worth(*use) for use in uses]
         # Rounded to the nearest, halves up.
@@ -41,7 +41,7 @@ def _bound(choice: Choice) -> Iterable[Use]:
     return uses.values()
 
 
-def _to_make(choice: Choice, labels: dict[str, str]) -> Iterable[Use]:
+def _to_make(choice: Choice, labels: Mapping[str, str]) -> Iterable[Use]:
     """Volumes of a class share its room on the node."""
     uses: dict[str, Use] = {}
     for making in choice.provisions:

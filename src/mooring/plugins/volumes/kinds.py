@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -120,7 +120,7 @@ class Volume(msgspec.Struct, frozen=True, kw_only=True):
         ref = self.claim
         return ref is not None and ref.key == claim.key and ref.uid in ("", claim.uid)
 
-    def reachable(self, node_name: str, labels: dict[str, str]) -> bool:
+    def reachable(self, node_name: str, labels: Mapping[str, str]) -> bool:
         """A pod on the node can use the volume."""
         return self.affinity is None or any(term.matches(node_name, labels) for term in self.affinity)
 
@@ -131,7 +131,7 @@ class StorageClass(msgspec.Struct, frozen=True):
     binding_mode: str | None = None
     topologies: tuple[NodeTerm, ...] = ()  # none: everywhere
 
-    def reaches(self, labels: dict[str, str]) -> bool:
+    def reaches(self, labels: Mapping[str, str]) -> bool:
         """A volume of the class can be made for a node with these labels."""
         return not self.topologies or any(term.matches("", labels) for term in self.topologies)
 
@@ -158,7 +158,7 @@ class Capacity(msgspec.Struct, frozen=True):
     limit: int | None = None  # of a single volume
     nodes: Requirements | None = None
 
-    def reaches(self, labels: dict[str, str]) -> bool:
+    def reaches(self, labels: Mapping[str, str]) -> bool:
         return self.nodes is not None and all(r.matches(labels.get(r.key)) for r in self.nodes)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -18,7 +18,7 @@ class Offer(msgspec.Struct, frozen=True):
     own: Volume | None = None
     free: tuple[Volume, ...] = ()
 
-    def pick(self, node_name: str, labels: dict[str, str], taken: Collection[str]) -> Volume | None:
+    def pick(self, node_name: str, labels: Mapping[str, str], taken: Collection[str]) -> Volume | None:
         """The volume for a pod on a node. A claim with a volume of its own gets that one or none."""
         if self.own is not None:
             return self.own if self.own.reachable(node_name, labels) else None

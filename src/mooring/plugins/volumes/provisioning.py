@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 
 import msgspec
@@ -29,7 +30,7 @@ class Provision(msgspec.Struct, frozen=True):
     storage_class: StorageClass
     room: tuple[Capacity, ...] | None = None
 
-    def possible(self, labels: dict[str, str]) -> Verdict:
+    def possible(self, labels: Mapping[str, str]) -> Verdict:
         """For a node with these labels."""
         if not self._makes_volumes or not self.storage_class.reaches(labels):
             return Verdict.NO
@@ -61,7 +62,7 @@ class Provision(msgspec.Struct, frozen=True):
     def _fits(self, room: Capacity) -> bool:
         return room.limit is not None and room.limit >= (self.claim.size or 0)
 
-    def room_at(self, labels: dict[str, str]) -> Capacity | None:
+    def room_at(self, labels: Mapping[str, str]) -> Capacity | None:
         """Where the volume fits."""
         rooms = (room for room in self.room or () if self._fits(room) and room.reaches(labels))
         return next(rooms, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 
 import msgspec
 import numpy as np
@@ -41,7 +41,7 @@ class Topology(msgspec.Struct, frozen=True):
     key: str
     values: frozenset[str]
 
-    def includes(self, labels: dict[str, str]) -> bool:
+    def includes(self, labels: Mapping[str, str]) -> bool:
         value = labels.get(self.key, labels.get(TODAYS.get(self.key, self.key)))
         return value is not None and value in self.values
 
