@@ -75,7 +75,7 @@ def run(name: str, count: int, focus: str, seed: int | None) -> list[Result]:
         started.enter_context(plane)
         make_cluster(plane)
         scheduler = SCHEDULERS[name](plane)
-        started.callback(lambda: shutil.copy(scheduler.log, folder / "scheduler.log"))
+        started.callback(lambda: (folder / "scheduler.log").write_text(scheduler.output()))
         started.enter_context(scheduler)
         wait_until_whole(plane)
         suite = suite_run(plane, folder, NODE_COUNT, focus, seed)
