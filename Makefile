@@ -6,6 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NODES ?= 10
+SOAK_PODS ?= 1000000
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test e2e conformance cluster check arena peer chaos bench soak fuzz lock clean
@@ -61,7 +62,8 @@ chaos: $(READY) ## everything fails at random for 20 minutes; gaps without binds
 bench: $(READY) ## everything that has a target, scaled to this machine; fails when one is missed
 	$(BIN)/python -m benchmarks.bars
 
-soak: $(READY) ## long random comparisons with the oracle; SOAK_EXAMPLES or SOAK_CPU_SECONDS says how long
+soak: $(READY) ## a million one-off pods (SOAK_PODS), then long random comparisons (SOAK_EXAMPLES, SOAK_CPU_SECONDS)
+	$(BIN)/python tests/soak_pods.py --pods $(SOAK_PODS)
 	@SOAK_EXAMPLES=$(SOAK_EXAMPLES) SOAK_CPU_SECONDS=$(SOAK_CPU_SECONDS) SOAK_SEED=$(SOAK_SEED) \
 	  $(BIN)/python tests/soak.py
 

@@ -8,6 +8,7 @@
     │   └── PolicyError      in a plugin, found when it is loaded
     ├── ArgsError            arguments of a plugin that make no sense; says which of their fields
     ├── SelectorError        a selector that cannot be read (in model.selectors)
+    ├── Unreadable           an object of the API server that cannot be read
     ├── ApiError             the API server refuses; its words and HTTP code
     │   ├── Unauthorized     401: it does not know who asks
     │   ├── Forbidden        403: it knows, and says no
@@ -183,6 +184,10 @@ class PluginFailed(MooringError):
         self.point = point
         self.what = what
         super().__init__(what)
+
+
+class Unreadable(MooringError):
+    """An object of the API server cannot be read."""
 
 
 class InvariantError(MooringError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ def take_picture(cluster: Cluster) -> dict[str, Any]:
         },
         "pods": {uid: _pod(placed) for uid, placed in cluster.pods.by_uid.items()},
         "homeless": {name: list(pods) for name, pods in cluster.pods.homeless.items()},
-        "ports": {tuple(socket): rows for socket, rows in nodes.ports._used.items() if rows},
+        "ports": {tuple(socket): deepcopy(rows) for socket, rows in nodes.ports._used.items()},
         "images": {name: (i.size_bytes, sorted(i.rows)) for name, i in nodes.images._images.items()},
         "image nodes": nodes.images.nodes,
         "counts": _counts(cluster),
@@ -97,7 +98,7 @@ def take_picture(cluster: Cluster) -> dict[str, Any]:
 def _counts(cluster: Cluster) -> dict[Any, Any]:
     """What is kept of registered questions."""
     counts = cluster.counts
-    selectors = {number: (c.all.by_row, c.staying.by_row) for number, c in counts._selectors.items()}
+    selectors = {number: c.by_row for number, held in counts._selectors.items() if (c := held()) is not None}
     carried = {(name, t): c.by_row for name, terms in counts.carried.items() for t, c in terms.items()}
     assert all(c.total == sum(c.by_row.values()) for terms in counts.carried.values() for c in terms.values())
     return selectors | {term: rows for term, rows in carried.items() if rows}
@@ -120,8 +121,8 @@ def _row(cluster: Cluster, row: int) -> dict[str, Any]:
 def _numbers(cluster: Cluster, row: int) -> dict[str, int]:
     nodes = cluster.nodes
     found = {
-        f"{name} {kind}": getattr(nodes.resources[number], kind).at[row]
-        for number, name in enumerate(nodes.resource_names.values)
+        f"{name} {kind}": getattr(columns, kind).at[row]
+        for name, columns in nodes.resources.items()
         for kind in ("allocatable", "requested", "releasing", "promised")
     }
     for name in ("nonzero_cpu_milli", "nonzero_memory", "pods", "max_pods"):
@@ -192,7 +193,7 @@ def column() -> Make:
 
     def read(cluster: Cluster, resource: str, kind: str) -> list[int]:
         nodes = cluster.nodes
-        amounts = getattr(nodes.resources[nodes.resource(resource)], kind)
+        amounts = getattr(nodes.of_resource(resource), kind)
         assert np.array_equal(amounts.array, np.asarray(amounts.at))
         return amounts.array[: nodes.high].tolist()
 

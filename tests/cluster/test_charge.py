@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster import charge as charge_module
-from mooring.cluster.charge import CPU, EPHEMERAL_STORAGE, MEMORY, Charges
-from mooring.cluster.interning import Interner
+from mooring.cluster.charge import Charges
 from mooring.model.objects import Container, ContainerStatus, PodStatus, ResourceRequirements
 
 Make = Callable[..., Any]
@@ -21,18 +20,18 @@ MIB = 2**20
 
 @pytest.fixture
 def charges() -> Charges:
-    return Charges(Interner("cpu", "memory", "ephemeral-storage").id)
+    return Charges()
 
 
-def test_requests_become_column_numbers(charges: Charges, pod: Make) -> None:
+def test_requests_are_charged_by_resource(charges: Charges, pod: Make) -> None:
     requests = {"cpu": "250m", "memory": "1Mi", "ephemeral-storage": "5", "nvidia.com/gpu": "2"}
     charge = charges.of(pod("p", requests), bound=False)
-    assert dict(charge.columns) == {CPU: 250, MEMORY: MIB, EPHEMERAL_STORAGE: 5, 3: 2}
+    assert dict(charge.amounts) == {"cpu": 250, "memory": MIB, "ephemeral-storage": 5, "nvidia.com/gpu": 2}
 
 
 def test_what_is_not_asked_for_is_not_charged(charges: Charges, pod: Make) -> None:
     charge = charges.of(pod("p", {"memory": "1Mi", "cpu": "0"}), bound=False)
-    assert dict(charge.columns) == {MEMORY: MIB}
+    assert dict(charge.amounts) == {"memory": MIB}
 
 
 def test_scoring_supposes_something_of_a_container_that_names_none(charges: Charges, pod: Make) -> None:
@@ -57,8 +56,8 @@ def in_use(cpu: str) -> ContainerStatus:
 
 def test_a_bound_pod_holds_what_it_had_while_it_shrinks(charges: Charges, pod: Make) -> None:
     shrinking = pod("p", {"cpu": "1"}, status=PodStatus(container_statuses=(in_use("3"),)))
-    assert dict(charges.of(shrinking, bound=True).columns) == {CPU: 3000}
-    assert dict(charges.of(shrinking, bound=False).columns) == {CPU: 1000}
+    assert dict(charges.of(shrinking, bound=True).amounts) == {"cpu": 3000}
+    assert dict(charges.of(shrinking, bound=False).amounts) == {"cpu": 1000}
 
 
 def test_a_shrinking_sidecar_counts_too(charges: Charges, pod: Make) -> None:
@@ -67,7 +66,7 @@ def test_a_shrinking_sidecar_counts_too(charges: Charges, pod: Make) -> None:
     plain = pod("p", status=PodStatus(init_container_statuses=(in_use("3"),)))
     spec = msgspec.structs.replace(plain.spec, containers=(), init_containers=(sidecar,))
     charge = charges.of(msgspec.structs.replace(plain, spec=spec), bound=True)
-    assert dict(charge.columns) == {CPU: 3000}
+    assert dict(charge.amounts) == {"cpu": 3000}
 
 
 def a_pod(make: Make, cpu: str, ports: tuple[int, ...], holds: str) -> Any:
@@ -89,15 +88,15 @@ CPU_ASKED, PORTS, CPU_HELD = (
 def test_whatever_was_met_before_a_pod_is_charged_as_if_it_were_the_first(
     met: list[tuple[str, tuple[int, ...], str, bool, bool]], remembered: int, pod: Make
 ) -> None:
-    charges, workloads = Charges(Interner("cpu", "memory", "ephemeral-storage").id), dict[Any, Any]()
+    charges, workloads = Charges(), dict[Any, Any]()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(charge_module, "REMEMBERED", remembered)
         for cpu, ports, holds, bound, is_of_workload in met:
             asked = a_pod(pod, cpu, ports, holds)
             if is_of_workload:  # such pods share what is derived from their spec
                 asked = workloads.setdefault((cpu, ports, holds), asked).on_node("somewhere")
-            first = Charges(Interner("cpu", "memory", "ephemeral-storage").id)
+            first = Charges()
             expected = first.of(a_pod(pod, cpu, ports, holds), bound=bound)
             charge = charges.of(asked, bound=bound)
-            assert (charge.columns, charge.ports) == (expected.columns, expected.ports)
+            assert (charge.amounts, charge.ports) == (expected.amounts, expected.ports)
             assert charge is charges.of(a_pod(pod, cpu, ports, holds), bound=bound)

@@ -15,7 +15,7 @@ Make = Callable[..., Any]
 
 
 def set_number(cluster: Cluster, kind: str) -> None:
-    getattr(cluster.nodes.resources[0], kind).at[0] += 1
+    getattr(cluster.nodes.resources["cpu"], kind).at[0] += 1
 
 
 DAMAGE: dict[str, tuple[Callable[[Cluster], object], str]] = {
@@ -48,7 +48,7 @@ def test_the_check_finds(node: Make, pod: Make, damage: Callable[[Cluster], obje
 
 LEFT_OVER: dict[str, Callable[[Cluster], object]] = {
     "object": lambda c: c.nodes.objects.__setitem__(1, c.nodes.object_at(0)),
-    "allocatable": lambda c: c.nodes.resources[1].allocatable.at.__setitem__(1, 1),
+    "allocatable": lambda c: c.nodes.resources["memory"].allocatable.at.__setitem__(1, 1),
     "room for pods": lambda c: c.nodes.max_pods.at.__setitem__(1, 110),
     "cordon": lambda c: c.nodes.unschedulable.__setitem__(1, True),
     "taints": lambda c: c.nodes.taint_set.at.__setitem__(1, 1),

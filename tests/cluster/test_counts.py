@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from mooring.cluster import counts as counts_module
 from mooring.cluster import labelsets
 from mooring.cluster.cluster import Cluster
-from mooring.cluster.counts import RowCounts, SelectorCounts
+from mooring.cluster.counts import RowCounts
 from mooring.model.objects import Pod
 
 Make = Callable[..., Any]
@@ -37,7 +38,15 @@ def counted(two_nodes: Cluster, pod: Make) -> Cluster:
     return two_nodes
 
 
-def seen(counts: SelectorCounts) -> tuple[dict[int, int], dict[int, int]]:
+class Both:
+    """The counts of a selector: of all pods, and of those that are not terminating."""
+
+    def __init__(self, cluster: Cluster, key: str, test: Callable[..., bool]) -> None:
+        self.all = cluster.counts.selector(key, test)
+        self.staying = cluster.counts.selector(key, test, staying=True)
+
+
+def seen(counts: Both) -> tuple[dict[int, int], dict[int, int]]:
     return counts.all.by_row, counts.staying.by_row
 
 
@@ -47,7 +56,7 @@ def carried(terms: Mapping[Any, RowCounts]) -> dict[Any, dict[int, int]]:
 
 
 def test_pods_that_hold_a_place_are_counted_by_row(counted: Cluster) -> None:
-    counts = counted.counts.selector("web", web)
+    counts = Both(counted, "web", web)
     assert seen(counts) == ({0: 2, 1: 1}, {0: 1, 1: 1})
     assert (counts.all.total, counts.all.on(0), counts.all.on(7)) == (3, 2, 0)
 
@@ -63,7 +72,7 @@ def test_a_question_is_counted_once(counted: Cluster) -> None:
 
 
 def test_counts_follow_pods_and_nodes(counted: Cluster, node: Make, pod: Make) -> None:
-    counts, terms = counted.counts.selector("web", web), counted.counts.carrier("images", images_of)
+    counts, terms = Both(counted, "web", web), counted.counts.carrier("images", images_of)
     with counted.statement() as statement:
         statement.give_back("one")
         statement.evict("three")  # it is there until it goes
@@ -78,7 +87,7 @@ def test_counts_follow_pods_and_nodes(counted: Cluster, node: Make, pod: Make) -
 
 
 def test_counts_follow_what_becomes_of_a_pod(counted: Cluster, pod: Make) -> None:
-    counts, terms = counted.counts.selector("web", web), counted.counts.carrier("images", images_of)
+    counts, terms = Both(counted, "web", web), counted.counts.carrier("images", images_of)
     with counted.statement() as statement:
         statement.confirm(pod("one", labels={"app": "web"}, image="z", on="a", **GONE))
         statement.confirm(pod("three", labels={"app": "db"}, image="x", on="b"))
@@ -88,7 +97,7 @@ def test_counts_follow_what_becomes_of_a_pod(counted: Cluster, pod: Make) -> Non
 
 
 def test_rolling_back_restores_the_counts(counted: Cluster, pod: Make) -> None:
-    counts, terms = counted.counts.selector("web", web), counted.counts.carrier("images", images_of)
+    counts, terms = Both(counted, "web", web), counted.counts.carrier("images", images_of)
     statement = counted.statement()
     statement.drop_node("a")
     statement.confirm(pod("three", labels={"app": "db"}, on="b"))
@@ -115,7 +124,7 @@ def test_the_version_moves_when_a_term_comes_or_goes(counted: Cluster, pod: Make
 
 def test_counting_anew_asks_every_selector_again(counted: Cluster) -> None:
     wanted = ["web"]
-    counts = counted.counts.selector("any", lambda _, labels: labels.get("app") in wanted)
+    counts = Both(counted, "any", lambda _, labels: labels.get("app") in wanted)
     terms = counted.counts.carrier("images", images_of)
     version = counted.labelsets.version
     wanted[:] = ["db"]
@@ -140,7 +149,7 @@ def test_a_tally_counts_wherever_pods_are(counted: Cluster, pod: Make) -> None:
     assert tally == {"x": 3, "new": 1}
     statement.roll_back()
     assert tally == {"x": 2, "y": 1}
-    assert counted.counts.version == version + 1  # of counting anew
+    assert counted.counts.version == version  # nothing is matched differently
 
 
 @pytest.mark.parametrize("ahead", [False, True])
@@ -149,7 +158,7 @@ def test_label_sets_met_anew_change_no_count(
     most: int, ahead: bool, two_nodes: Cluster, pod: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pods whose labels were looked at before all sets were forgotten are matched by later selectors."""
-    monkeypatch.setattr(labelsets, "MOST", most)
+    monkeypatch.setattr(labelsets, "UNUSED_SETS", most)
     counts = two_nodes.counts
     with two_nodes.statement() as statement:
         placed = [
@@ -159,8 +168,8 @@ def test_label_sets_met_anew_change_no_count(
     if ahead:
         for each in placed:
             counts.note(each)
-    first = counts.selector("web", web)
-    later = counts.selector("odd", lambda namespace, labels: int(labels.get("pod", "0")) % 2 == 1)
+    first = Both(two_nodes, "web", web)
+    later = Both(two_nodes, "odd", lambda namespace, labels: int(labels.get("pod", "0")) % 2 == 1)
     assert seen(first)[0] == {0: 3, 1: 3}
     assert seen(later)[0] == {1: 3}
     with two_nodes.statement() as statement:
@@ -175,15 +184,15 @@ def test_a_pod_whose_labels_change_is_looked_at_again(two_nodes: Cluster, pod: M
     two_nodes.counts.note(placed)
     with two_nodes.statement() as statement:
         statement.confirm(pod("p", labels={"app": "web"}, on="a"))
-    assert seen(two_nodes.counts.selector("web", web))[0] == {0: 1}
+    assert seen(Both(two_nodes, "web", web))[0] == {0: 1}
 
 
 def test_counting_anew_looks_at_label_sets_that_were_forgotten(
     two_nodes: Cluster, pod: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(labelsets, "MOST", 2)
+    monkeypatch.setattr(labelsets, "UNUSED_SETS", 2)
     wanted = ["web"]
-    counts = two_nodes.counts.selector("any", lambda _, labels: labels.get("app") in wanted)
+    counts = Both(two_nodes, "any", lambda _, labels: labels.get("app") in wanted)
     with two_nodes.statement() as statement:
         for app in ("web", "db", "cache", "queue"):
             statement.take(pod(app, labels={"app": app}), "a")
@@ -191,3 +200,42 @@ def test_counting_anew_looks_at_label_sets_that_were_forgotten(
     wanted[:] = ["web", "db", "cache"]
     two_nodes.counts.recount()
     assert seen(counts)[0] == {0: 3}
+
+
+def test_selectors_that_nobody_holds_are_forgotten(
+    two_nodes: Cluster, pod: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counts_module, "ASKED_LATELY", 2)
+    monkeypatch.setattr(labelsets, "UNUSED_SELECTORS", 4)
+    counts = two_nodes.counts
+    held = counts.selector("web", web)
+    for number in range(40):
+        with two_nodes.statement() as statement:
+            placed = statement.take(pod(f"p{number}", labels={"app": "web"}), "a")
+        once = counts.selector(number, lambda _, labels: "app" in labels)
+        assert once.by_row == {0: number + 1}
+        assert counts.selector(number, web) is once
+    assert held.by_row == {0: 40}
+    assert len(counts._selectors) <= 5
+    assert placed.labelset is not None
+    assert len(placed.labelset.matches) <= 12
+    assert counts.selector(3, web).by_row == {0: 40}
+
+
+def test_terms_that_nobody_carries_are_forgotten_unless_somebody_holds_their_counts(
+    two_nodes: Cluster, pod: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counts_module, "IDLE_TERMS", 4)
+    terms = two_nodes.counts.carrier("images", images_of)
+    for number in range(40):
+        with two_nodes.statement() as statement:
+            statement.take(pod("held", image="held"), "b")
+            statement.take(pod(f"p{number}", image=f"own-{number}"), "a")
+            held = terms["held"]
+            statement.give_back("held")
+            statement.give_back(f"p{number}")
+    assert len(terms) < 12
+    with two_nodes.statement() as statement:
+        statement.take(pod("again", image="held"), "b")
+    assert terms["held"] is held
+    assert held.by_row == {1: 1}

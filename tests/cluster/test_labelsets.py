@@ -79,33 +79,45 @@ def test_a_set_keeps_its_own_copy_of_the_labels() -> None:
     assert known.matches == (number,)
 
 
-def test_sets_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sets_that_nobody_holds_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is met anew has another id, and the same selectors match it."""
-    monkeypatch.setattr(labelsets, "MOST", 3)
+    monkeypatch.setattr(labelsets, "UNUSED_SETS", 3)
     sets = LabelSets()
     number = sets.register("web", selects_web)
-    first = sets.intern("shop", {"app": "web"})
-    ids = {sets.intern("shop", {"job": str(job)}).id for job in range(10)}
+    first, held = sets.intern("shop", {"app": "web"}).id, sets.intern("shop", {"app": "db"})
+    ids = {sets.intern("shop", {"job": str(job)}).id for job in range(20)}
+    assert len(sets._sets) < 10
     again = sets.intern("shop", {"app": "web"})
-    assert again is not first
-    assert again.id not in ids | {first.id}
+    assert again.id not in ids | {first}
+    assert sets.intern("shop", {"app": "db"}) is held
     assert again.matches == (number,)
     db = sets.register("db", lambda namespace, labels: "app" in labels)
-    assert again.matches == (number, db)
+    assert (again.matches, held.matches) == ((number, db), (db,))
 
 
-def test_labels_looked_at_again_are_met_anew_with_all_others() -> None:
-    """The last set is at hand for who asks twice in a row, but not beyond its epoch or namespace."""
+def test_labels_looked_at_twice_in_a_row_are_looked_up_once() -> None:
     sets = LabelSets()
     labels = {"app": "web"}
     first = sets.intern("shop", labels)
     assert sets.intern("shop", labels) is first
     assert sets.intern("other", labels) is not first
     assert sets.intern("shop", labels) is first
-    sets.epoch += 1
-    sets._sets.clear()
-    sets._seen.clear()
-    assert sets.intern("shop", labels).epoch == sets.epoch
+
+
+def test_selectors_are_forgotten_with_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labelsets, "UNUSED_SELECTORS", 2)
+    sets = LabelSets()
+    web = sets.intern("shop", {"app": "web"})
+    stays = sets.register("stays", selects_web)
+    for turn in range(20):
+        number = sets.register(turn, selects_shop, None if turn % 2 else ("app", "web"))
+        assert number in web.matches
+        sets.forget([number])
+        assert len(web.matches) <= 5
+    assert stays in web.matches
+    assert len(sets._selectors) == 1
+    assert sets.intern("shop", {"app": "db"}).matches == ()
+    assert sets.register(0, selects_shop) > stays
 
 
 @given(
@@ -120,7 +132,7 @@ def test_needing_a_label_makes_no_difference_but_to_speed(
 ) -> None:
     """Sets and selectors come in any order, and sets are met anew at any time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(labelsets, "MOST", most)
+        patch.setattr(labelsets, "UNUSED_SETS", most)
         sets = LabelSets()
         asked: list[tuple[str, str]] = []
         for kind, name, value in steps:

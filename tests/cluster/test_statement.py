@@ -19,9 +19,10 @@ GPU = "nvidia.com/gpu"
 
 
 @pytest.fixture
-def busy(two_nodes: Cluster, pod: Make) -> Cluster:
+def busy(two_nodes: Cluster, node: Make, pod: Make) -> Cluster:
     """On `a` an assumed and a bound pod, on `b` one that is on its way out and one that waits for it."""
     with two_nodes.statement() as statement:
+        statement.put_node(node("a", **{GPU: "4"}))
         statement.take(pod("assumed", {"cpu": "1"}, ports=(80,)), "a")
         statement.take(pod("bound", {"cpu": "2", GPU: "1"}, on="a"), "a", bound=True)
         statement.take(pod("leaving", {"cpu": "3"}, on="b"), "b", bound=True)

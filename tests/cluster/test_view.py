@@ -55,7 +55,7 @@ def test_a_resource_nobody_named_is_none_of(view: ClusterView, cluster: Cluster)
     assert a is not None
     asked = (a.allocatable, a.requested, a.free, a.requested_nonzero)
     assert [ask("ex.io/unheard-of") for ask in asked] == [0, 0, 0, 0]
-    assert cluster.nodes.resource_names.find("ex.io/unheard-of") is None
+    assert "ex.io/unheard-of" not in cluster.nodes.resources
 
 
 def test_free_is_negative_when_the_node_shrank(view: ClusterView, cluster: Cluster, node: Make) -> None:

@@ -100,9 +100,10 @@ def test_rows_have_one_number_when_nothing_is_different_on_them(changes: list[An
             assert columns.max_pods[number] == nodes.max_pods.at[row]
             assert (
                 columns.free("cpu")[number]
-                == few.cluster.nodes.resources[0].allocatable.at[row] - (nodes.resources[0].requested.at[row])
+                == few.cluster.nodes.resources["cpu"].allocatable.at[row]
+                - (nodes.resources["cpu"].requested.at[row])
             )
-            assert columns.divisor("memory")[number] == max(1, nodes.resources[1].allocatable.at[row])
+            assert columns.divisor("memory")[number] == max(1, nodes.resources["memory"].allocatable.at[row])
 
 
 def test_rows_that_differ_much_are_not_looked_at_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ def tried_with(look: Any, *pods: Pod, cpus: tuple[int, ...] = (2, 2), low: int =
         stage.running(pod(f"low-{'abc'[number]}", cpu=low), "abc"[number])
     stage.add(*pods)
     table = stage.engine.cluster.nodes
-    before = table.resources[0].requested.array.tolist(), table.pods.array.tolist()
+    before = table.resources["cpu"].requested.array.tolist(), table.pods.array.tolist()
     nominations = [stage.engine.nominator.node_of(each.uid) for each in pods]
     original = stage.engine.cycle.fail
     kept: list[list[str]] = []
@@ -36,7 +36,7 @@ def tried_with(look: Any, *pods: Pod, cpus: tuple[int, ...] = (2, 2), low: int =
 
     stage.engine.cycle.fail = fail  # type: ignore[method-assign]
     decisions = stage.cycle() or []
-    assert (table.resources[0].requested.array.tolist(), table.pods.array.tolist()) == before
+    assert (table.resources["cpu"].requested.array.tolist(), table.pods.array.tolist()) == before
     assert kept[0] == nominations
     return decisions
 

@@ -40,10 +40,10 @@ def test_a_roll_back_leaves_no_trace() -> None:
     stage.add(pod("nominated", cpu=1, nominated="a", priority=5))
     stage.engine.queue.delete("nominated")
     table = stage.engine.cluster.nodes
-    before = table.resources[0].requested.array.tolist(), table.pods.array.tolist()
+    before = table.resources["cpu"].requested.array.tolist(), table.pods.array.tolist()
     stage.add(*members(5))
     assert names(stage.cycle(), Wait) == ["p0", "p1", "p2", "p3", "p4"]
-    assert (table.resources[0].requested.array.tolist(), table.pods.array.tolist()) == before
+    assert (table.resources["cpu"].requested.array.tolist(), table.pods.array.tolist()) == before
     assert stage.engine.nominator.node_of("nominated") == "a"
     assert stage.plugin("Gang").held == set()
     stage.engine.cluster.check()

@@ -22,7 +22,7 @@ def state(stage: Stage) -> Any:
     nodes = stage.engine.cluster.nodes
     return (
         {name: (row, nodes.object_at(row), nodes.arrival[row]) for name, row in nodes.rows.items()},
-        [[column.array[: nodes.high].tolist() for column in columns] for columns in nodes.resources],
+        [[column.array[: nodes.high].tolist() for column in columns] for columns in nodes.resources.values()],
         nodes.pods.array[: nodes.high].tolist(),
         {uid: (p.node, p.row, p.hold) for uid, p in stage.engine.cluster.pods.by_uid.items()},
         stage.engine.cluster.history.position,

@@ -189,12 +189,18 @@ def test_an_amount_that_is_nonsense_is_left_for_the_engine_to_refuse() -> None:
     assert decoded(found)[0].spec.containers[0].resources.requests["cpu"] == "12 apples"
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"{", b"[]", b'{"spec":{"priority":"high"}}', b'{"metadata":{"name":1}}']
-)
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"spec":{"nodeName":1}}', b'{"metadata":{"name":1}}'])
 def test_what_is_no_pod_is_refused(body: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
         Decoders().pod(body)
+
+
+def test_a_pod_that_cannot_be_read_says_so_and_where_it_is() -> None:
+    found = wire_pod(0)
+    found["spec"] |= {"priority": "high", "nodeName": "n"}
+    pod = decoded(found)[0]
+    assert (pod.metadata.name, pod.spec.node_name) == (found["metadata"]["name"], "n")
+    assert "$.spec.priority" in pod.spec.unreadable
 
 
 def test_a_pod_takes_less_than_a_kilobyte() -> None:

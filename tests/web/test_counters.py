@@ -266,7 +266,7 @@ def test_scheduled_after_waiting_too_long() -> None:
     stage.nodes(node("a", cpu="1"))
     stage.wait(pod("big", cpu="2"))
     # What makes room is hidden from the queue, as with a hint that is wrong.
-    stage.engine.cluster.nodes.resources[0].allocatable.at[0] = 4000
+    stage.engine.cluster.nodes.resources["cpu"].allocatable.at[0] = 4000
     stage.engine.cluster.nodes.journal.write(0)
     stage.tick(330.0)
     assert stage.all() == {"big": "a"}

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from mooring.engine.decisions import Decision
 from mooring.engine.engine import Engine
 from mooring.engine.events import Event, Tick
-from mooring.errors import InvariantError, MooringError
 
 log = logging.getLogger("mooring.app")
 
@@ -116,7 +115,7 @@ class Driver:
 
     def _take_events(self, end: float) -> bool:
         """Takes events in until none is left, or the slice is over (True)."""
-        events, handle, clock = self._events, self._handle, self._clock
+        events, handle, clock = self._events, self.engine.handle, self._clock
         now = clock()
         while events:
             if now > end:
@@ -127,16 +126,6 @@ class Driver:
         if (wake := self.engine.wake_at()) is not None and wake <= now:
             self._pass_on(handle(Tick(), now))
         return False
-
-    def _handle(self, event: Event, now: float) -> list[Decision]:
-        """One object that cannot be understood must not end the scheduling of all others."""
-        try:
-            return self.engine.handle(event, now)
-        except InvariantError:
-            raise
-        except MooringError as error:
-            log.error("a %s cannot be taken in: %s", type(event).__name__, error)
-            return []
 
     def _decide(self, end: float) -> bool:
         schedule, clock = self.engine.schedule, self._clock

@@ -85,7 +85,10 @@ def put_node(
     nodes = cluster.nodes
     known = nodes.rows.get(node.name)
     before = None if known is None else nodes.object_at(known)
+    counted = [*nodes.resources]
     forgotten = nodes.put(node, image_sizes)
+    if new := [name for name in nodes.resources if name not in counted]:
+        _count_in(cluster, new)
     row = nodes.rows[node.name]
     if arrival is not None:
         nodes.arrival[row] = arrival
@@ -96,6 +99,18 @@ def drop_node(cluster: Cluster, row: int) -> Change:
     nodes = cluster.nodes
     node, arrival = nodes.object_at(row), nodes.arrival[row]
     return put_node, (node, arrival, nodes.drop(row))
+
+
+def _count_in(cluster: Cluster, resources: list[str]) -> None:
+    """Pods may have taken a resource before any node had it."""
+    for placed in cluster.pods.by_uid.values():
+        for name, amount in placed.charge.amounts:
+            if placed.row is not None and name in resources:
+                taken = 0 if placed.hold is PROMISED else amount
+                leaving = amount if placed.hold is RELEASING else 0
+                cluster.nodes.count_in(
+                    placed.row, name, requested=taken, releasing=leaving, promised=amount - taken
+                )
 
 
 def _charge(cluster: Cluster, placed: Placed, sign: int) -> None:

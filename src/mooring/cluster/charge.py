@@ -1,8 +1,8 @@
-"""What a pod takes of a node's columns: its request with resource names turned into column numbers."""
+"""What a pod takes of a node, by resource."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -11,25 +11,24 @@ from mooring.model.ports import HostPort
 from mooring.model.requests import Request, bound_request
 
 REMEMBERED = 10_000  # requests; above it all are looked up anew
-CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
-FIRST_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+HEAVY = 2**43  # of any resource: a million pods that take less stay within 64 bits together
 
 
-class Charge(msgspec.Struct, frozen=True, eq=False):
-    """Amounts to add to columns when a pod takes a place, and to subtract when it gives it back."""
+class Charge(msgspec.Struct, frozen=True, eq=False, weakref=True):
+    """Amounts to add when a pod takes a place, and to subtract when it gives it back."""
 
-    columns: tuple[tuple[int, int], ...]
+    amounts: tuple[tuple[str, int], ...]  # by resource
     nonzero_cpu_milli: int
     nonzero_memory: int
     ports: tuple[HostPort, ...] = ()
+    heavy: bool = False  # some amount is so large that sums of it have to be watched
 
 
 class Charges:
     """Turns pods into charges, once per distinct request."""
 
-    def __init__(self, column_of: Callable[[str], int]) -> None:
-        self._column_of = column_of
-        self._known: dict[tuple[Request, tuple[HostPort, ...]], Charge] = {}
+    def __init__(self) -> None:
+        self._known: WeakValueDictionary[tuple[Request, tuple[HostPort, ...]], Charge] = WeakValueDictionary()
         self._of_request: dict[int, tuple[Request, tuple[HostPort, ...], Charge]] = {}  # by identity
 
     def of(self, pod: Pod, *, bound: bool) -> Charge:
@@ -55,16 +54,17 @@ class Charges:
 
     def _charge(self, request: Request, ports: tuple[HostPort, ...]) -> Charge:
         amounts = [
-            (CPU, request.cpu_milli),
-            (MEMORY, request.memory),
-            (EPHEMERAL_STORAGE, request.ephemeral_storage),
-            *((self._column_of(name), amount) for name, amount in request.scalars),
+            ("cpu", request.cpu_milli),
+            ("memory", request.memory),
+            ("ephemeral-storage", request.ephemeral_storage),
+            *request.scalars,
         ]
+        supposed = request.nonzero_cpu_milli, request.nonzero_memory
         return Charge(
-            tuple((column, amount) for column, amount in amounts if amount),
-            request.nonzero_cpu_milli,
-            request.nonzero_memory,
+            tuple((name, amount) for name, amount in amounts if amount),
+            *supposed,
             ports,
+            max(*supposed, *(amount for _, amount in amounts)) >= HEAVY,
         )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Protocol
 
 from mooring.cluster.changes import History
 from mooring.cluster.charge import Charges
 from mooring.cluster.counts import PodCounts
 from mooring.cluster.labelsets import LabelSets
-from mooring.cluster.nodes import NodeTable
+from mooring.cluster.nodes import MOST_TAKEN, NodeTable
 from mooring.cluster.pods import Hold, Placed, PodTable
 from mooring.cluster.statement import Statement
 from mooring.errors import InvariantError
@@ -30,7 +31,7 @@ class Cluster:
         self.pods = PodTable()
         self.labelsets = LabelSets()
         self.counts = PodCounts(self.labelsets, self.pods.by_uid.values)
-        self.charges = Charges(self.nodes.resource)
+        self.charges = Charges()
         self.history = History()
         self.observers: list[Observer] = []
 
@@ -51,11 +52,10 @@ class Cluster:
             self._check_row(row, "nonzero cpu", nodes.nonzero_cpu_milli.at[row], cpu_milli)
             memory = sum(p.charge.nonzero_memory for p in holding)
             self._check_row(row, "nonzero memory", nodes.nonzero_memory.at[row], memory)
-            for number, name in enumerate(nodes.resource_names.values):
-                columns = nodes.resources[number]
+            for name, columns in nodes.resources.items():
                 sums = {"requested": 0, "releasing": 0, "promised": 0}
                 for pod in placed:
-                    amount = dict(pod.charge.columns).get(number, 0)
+                    amount = dict(pod.charge.amounts).get(name, 0)
                     sums["promised" if pod.hold is Hold.PROMISED else "requested"] += amount
                     sums["releasing"] += amount if pod.hold is Hold.RELEASING else 0
                 for kind, total in sums.items():
@@ -66,7 +66,7 @@ class Cluster:
         nodes.check()
 
     def _check_row(self, row: int, what: str, column: int, pods: int) -> None:
-        if column != pods:
+        if min(column, MOST_TAKEN) != min(pods, MOST_TAKEN):
             raise InvariantError(f"row {row}: {what} is {column} in the column and {pods} over its pods")
 
     def overcommitted(self) -> list[str]:
@@ -76,8 +76,11 @@ class Cluster:
         for name, row in nodes.rows.items():
             if nodes.pods.at[row] > nodes.max_pods.at[row]:
                 found.append(f"{name}: pods")
-            for number, resource in enumerate(nodes.resource_names.values):
-                columns = nodes.resources[number]
-                if columns.requested.at[row] > columns.allocatable.at[row]:
+            taken: Counter[str] = Counter()
+            for placed in self.pods.on(row).values():
+                if placed.hold is not Hold.PROMISED:
+                    taken.update(dict(placed.charge.amounts))
+            for resource, amount in taken.items():
+                if amount > nodes.of_resource(resource).allocatable.at[row]:
                     found.append(f"{name}: {resource}")
         return found

@@ -61,11 +61,11 @@ class StaticColumns:
 
     def divisor(self, resource: str) -> NDArray[np.float64]:
         """What there is of a resource, at least 1, to divide by."""
-        return self._read(self._nodes.extent(self._nodes.resource(resource)).divisor)
+        return self._read(self._nodes.extent(resource).divisor)
 
     def extent(self, resource: str) -> tuple[int, int]:
         """The least and the most there is of a resource on any node of the cluster."""
-        extent = self._nodes.extent(self._nodes.resource(resource))
+        extent = self._nodes.extent(resource)
         return extent.least, extent.most
 
     def matching_label(self, key: str, test: Callable[[str | None], bool]) -> Bools:
@@ -74,7 +74,8 @@ class StaticColumns:
 
     def by_taints(self, answer: Callable[[tuple[Taint, ...]], int]) -> Ints:
         """An answer asked once per distinct set of taints, spread over the rows."""
-        table = np.fromiter(map(answer, self._nodes.taint_sets.values), np.int64)
+        sets = self._nodes.taint_sets.values
+        table = np.array([0 if each is None else answer(each) for each in sets], np.int64)
         return np.asarray(table[self._nodes.taint_set.array[self._at]])
 
     def mask_of(self, rows: Iterable[int]) -> Bools:

@@ -2,19 +2,24 @@
 
 Spreading and affinity ask such questions for every node and every pod. Each question is registered
 once; from then on a pod that takes or gives back a place changes the counts it concerns, and only
-those. A question registered late is answered first for the pods that are there already.
+those. A question registered late is answered first for the pods that are there already. One that nobody
+holds the answer to, and that was not asked lately, is forgotten.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Iterable
+from weakref import ref
 
 from mooring.cluster.journal import Journal
-from mooring.cluster.labelsets import LabelSet, LabelSets, LabelTest
+from mooring.cluster.labelsets import Label, LabelSet, LabelSets, LabelTest
 from mooring.cluster.pods import PROMISED, Placed
 from mooring.model.objects import Pod
 
 CHANGES_KEPT = 256  # a reader further behind reads all counts again: there are few
+ASKED_LATELY = 1024  # selectors that stay known although nobody holds their counts
+IDLE_TERMS = 256  # times that a term was carried no more, before those are forgotten that nobody carries
 
 Carrier = Callable[[Pod], tuple[Hashable, ...]]  # the terms a pod carries
 
@@ -22,9 +27,10 @@ Carrier = Callable[[Pod], tuple[Hashable, ...]]  # the terms a pod carries
 class RowCounts:
     """Pods per row; rows without any are not there. The journal names the rows whose count changed."""
 
-    __slots__ = ("by_row", "journal", "total")
+    __slots__ = ("__weakref__", "by_row", "journal", "staying", "total")
 
-    def __init__(self) -> None:
+    def __init__(self, *, staying: bool = False) -> None:
+        self.staying = staying  # whether pods that are terminating do not count
         self.by_row: dict[int, int] = {}
         self.total = 0
         self.journal = Journal(CHANGES_KEPT)
@@ -48,63 +54,72 @@ class RowCounts:
         return self.by_row.get(row, 0)
 
 
-class SelectorCounts:
-    """Pods that match a selector: all of them, and those that are not terminating."""
-
-    __slots__ = ("all", "staying")
-
-    def __init__(self) -> None:
-        self.all = RowCounts()
-        self.staying = RowCounts()
-
-    def add(self, row: int, pod: Pod, amount: int) -> None:
-        self.all.add(row, amount)
-        if pod.metadata.deletion_timestamp is None:
-            self.staying.add(row, amount)
-
-
 class PodCounts:
     """Every registered question, and its answer."""
 
     def __init__(self, labelsets: LabelSets, placed: Callable[[], Iterable[Placed]]) -> None:
         self._labelsets = labelsets
         self._placed = placed
-        self._selectors: dict[int, SelectorCounts] = {}
+        self._selectors: dict[int, ref[RowCounts]] = {}
+        self._asked: OrderedDict[int, RowCounts] = OrderedDict()  # lately, the least recent first
+        self._unheld: list[int] = []  # selectors whose counts nobody holds any more
         self._carriers: list[tuple[Carrier, dict[Hashable, RowCounts]]] = []
         self.carried: dict[str, dict[Hashable, RowCounts]] = {}  # by carrier, then by term
         self._tallies: dict[str, tuple[Carrier, dict[Hashable, int]]] = {}
-        self._all_met = -1  # the epoch in which the labels of every placed pod have been met
-        self.recounts = 0
+        self._all_met = False  # whether the labels of every placed pod have been met
+        self._idle = 0  # times that a term was carried no more
+        self.recounts = 0  # moves when terms are carried in another order than they came up in
         self.version = 0  # moves when a term is carried for the first time, or no longer by anyone
 
     def selector(
-        self, key: Hashable, test: LabelTest, needs: tuple[str, str] | None = None
-    ) -> SelectorCounts:
+        self, key: Hashable, test: LabelTest, needs: Label | None = None, *, staying: bool = False
+    ) -> RowCounts:
         """The counts of a selector; `key` is its canonical form, so it is counted once. `needs` is a label
-        without which it never matches."""
-        number = self._labelsets.register(key, test, needs)
-        counts = self._selectors.get(number)
+        without which it never matches. `staying` leaves out pods that are terminating."""
+        number = self._labelsets.register((key, staying), test, needs)
+        held = self._selectors.get(number)
+        counts = None if held is None else held()
         if counts is None:
-            counts = self._selectors[number] = SelectorCounts()
-            if self._all_met != self._labelsets.epoch or self._labelsets.matched(number):
+            counts = RowCounts(staying=staying)
+            self._selectors[number] = ref(counts, lambda _: self._unheld.append(number))
+            if not self._all_met or self._labelsets.matched(number):
                 self._count_placed(number, counts)
+        self._asked[number] = counts
+        self._asked.move_to_end(number)
+        if len(self._asked) > ASKED_LATELY:
+            self._asked.popitem(last=False)
+        if self._unheld:
+            self._forget_selectors()
         return counts
 
-    def _count_placed(self, number: int, counts: SelectorCounts) -> None:
-        epoch = self._labelsets.epoch
+    def _forget_selectors(self) -> None:
+        unheld, self._unheld = self._unheld, []
+        gone = [number for number in unheld if self._selectors[number]() is None]  # or asked about again
+        for number in gone:
+            del self._selectors[number]
+        self._labelsets.forget(gone)
+
+    def _count_placed(self, number: int, counts: RowCounts) -> None:
         for placed in self._placed():
-            known = placed.labelset
-            if known is None or known.epoch != epoch:
-                known = self.note(placed)
+            known = placed.labelset or self.note(placed)
             if number in known.matches and _counts(placed):
-                counts.add(_row(placed), placed.pod, 1)
-        self._all_met = epoch  # or an older one, if they all were met anew meanwhile
+                _add(counts, placed, 1)
+        self._all_met = True
 
     def note(self, placed: Placed) -> LabelSet:
         """Looks at a pod's labels. A selector that comes later need not, then."""
         meta = placed.pod.metadata
         placed.labelset = labelset = self._labelsets.intern(meta.namespace, meta.labels)
         return labelset
+
+    def look_at(self, pod: Pod) -> None:
+        """Asks everything that is asked of a placed pod, before anything is changed: what cannot be answered
+        is then raised without a trace."""
+        self._labelsets.intern(pod.metadata.namespace, pod.metadata.labels)
+        for terms_of, _ in self._carriers:
+            terms_of(pod)
+        for keys_of, _ in self._tallies.values():
+            keys_of(pod)
 
     def carrier(self, name: str, terms_of: Carrier) -> dict[Hashable, RowCounts]:
         """Counts, for each term, the pods that carry it."""
@@ -125,12 +140,14 @@ class PodCounts:
                     _count(self._tallies[name][1], keys_of(placed.pod), 1)
         return self._tallies[name][1]
 
-    def recount(self) -> None:
-        """Counts everything anew: something selectors depend on has changed."""
-        self._labelsets.match_anew()
-        for counts in self._selectors.values():
-            counts.all.clear()
-            counts.staying.clear()
+    def recount(self, namespaces: Collection[str] | None = None) -> bool:
+        """Counts anew: something selectors depend on has changed, of some namespaces or altogether. False
+        when that makes no difference to any pod."""
+        if not self._labelsets.match_anew(namespaces):
+            return False
+        for held in self._selectors.values():
+            if (counts := held()) is not None:
+                counts.clear()
         for carried in self.carried.values():
             carried.clear()
         for _, tally in self._tallies.values():
@@ -140,16 +157,16 @@ class PodCounts:
                 self.change(placed, 1)
         self.recounts += 1
         self.version += 1
+        return True
 
     def change(self, placed: Placed, amount: int) -> None:
         """A pod came to its row (1) or left it (-1)."""
         if self._selectors:
-            row, known = _row(placed), placed.labelset
-            if known is None or known.epoch != self._labelsets.epoch:
-                known = self.note(placed)
+            known = placed.labelset or self.note(placed)
             for number in known.matches:
-                if (counts := self._selectors.get(number)) is not None:
-                    counts.add(row, placed.pod, amount)
+                held = self._selectors.get(number)
+                if held is not None and (counts := held()) is not None:
+                    _add(counts, placed, amount)
         for terms_of, carried in self._carriers:
             if terms := terms_of(placed.pod):
                 self._carry(carried, terms, _row(placed), amount)
@@ -167,7 +184,24 @@ class PodCounts:
                 self.version += 1
             before = counts.total
             counts.add(row, amount)
-            self.version += not before or not counts.total  # terms nobody carries stay known, at zero
+            if not before or not counts.total:
+                self.version += 1
+                self._idle += not counts.total  # terms nobody carries stay known for a while, at zero
+        if self._idle > IDLE_TERMS and 2 * self._idle > sum(map(len, self.carried.values())):
+            self._forget_idle()
+
+    def _forget_idle(self) -> None:
+        """Forgets terms that nobody carries, unless somebody holds their counts: they may come up again."""
+        self._idle = 0
+        for carried in self.carried.values():
+            idle = {term: ref(counts) for term, counts in carried.items() if not counts.total}
+            for term in idle:
+                del carried[term]
+            for term, held in idle.items():
+                if (still := held()) is not None:
+                    carried[term] = still
+        self.recounts += 1
+        self.version += 1
 
 
 def _count(tally: dict[Hashable, int], keys: Iterable[Hashable], amount: int) -> None:
@@ -177,6 +211,11 @@ def _count(tally: dict[Hashable, int], keys: Iterable[Hashable], amount: int) ->
             tally[key] = count
         else:
             del tally[key]
+
+
+def _add(counts: RowCounts, placed: Placed, amount: int) -> None:
+    if not counts.staying or placed.pod.metadata.deletion_timestamp is None:
+        counts.add(_row(placed), amount)
 
 
 def _counts(placed: Placed) -> bool:

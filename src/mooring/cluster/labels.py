@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from mooring.cluster.interning import Interner
+from mooring.cluster.interning import Shared
 
 ABSENT = -1
 
@@ -15,47 +15,45 @@ ABSENT = -1
 class LabelColumn:
     """One label key: value ids per row, -1 where a row lacks the key."""
 
-    __slots__ = ("_holders", "_shared", "ids", "unique", "values")
+    __slots__ = ("_shared", "ids", "unique", "values")
 
     def __init__(self, capacity: int) -> None:
         self.ids: NDArray[np.int32] = np.full(capacity, ABSENT, np.int32)
-        self.values: Interner[str] = Interner()
-        self._holders: list[int] = []  # rows per value
+        self.values: Shared[str] = Shared()
         self._shared = 0  # values that more than one row has
         self.unique = True  # whether no two nodes have the same value, as with host names
 
     def put(self, row: int, value: str | None) -> None:
-        old = int(self.ids[row])
-        new = ABSENT if value is None else self.values.id(value)
-        if old == new:
+        old, values = int(self.ids[row]), self.values
+        if (None if old == ABSENT else values.values[old]) == value:
             return
+        new = ABSENT
+        if value is not None:  # taken first, so that what is given back is not at once another value's
+            new = values.take(value)
+            self._shared += values.holders[new] == 2
         if old != ABSENT:
-            self._holders[old] -= 1
-            self._shared -= self._holders[old] == 1
-        if new != ABSENT:
-            if new == len(self._holders):  # a value nobody had yet
-                self._holders.append(0)
-            self._holders[new] += 1
-            self._shared += self._holders[new] == 2
+            self._shared -= values.holders[old] == 2
+            values.give_back(old)
         self.unique = not self._shared
         self.ids[row] = new
 
     def matching(self, test: Callable[[str | None], bool]) -> NDArray[np.bool_]:
         """Which rows' value (None where absent) passes a test asked once per distinct value."""
-        answers = np.fromiter(map(test, self.values.values), np.bool_, len(self.values))
-        table = np.append(answers, bool(test(None)))  # index -1 is the last entry: absent
+        answers = [bool(test(value)) for value in self.values.values]
+        table = np.array([*answers, bool(test(None))], np.bool_)  # index -1 is the last entry: absent
         return np.asarray(table[self.ids])
 
 
 class LabelColumns:
-    """All label keys seen on any node."""
+    """The label keys that nodes have."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._columns: dict[str, LabelColumn] = {}
+        self._nothing = LabelColumn(capacity)  # of a key that no node has
 
     def grow(self, capacity: int) -> None:
-        for column in self._columns.values():
+        for column in (*self._columns.values(), self._nothing):
             wider = np.full(capacity, ABSENT, np.int32)
             wider[: self._capacity] = column.ids
             column.ids = wider
@@ -66,14 +64,16 @@ class LabelColumns:
             if key not in labels:
                 column.put(row, None)
         for key, value in labels.items():
-            self.column(key).put(row, value)
+            if key not in self._columns:
+                self._columns[key] = LabelColumn(self._capacity)
+            self._columns[key].put(row, value)
+        if gone := [key for key, column in self._columns.items() if not len(column.values)]:
+            for key in gone:
+                del self._columns[key]
 
     def column(self, key: str) -> LabelColumn:
-        """The column of a key; all absent when no node carries it."""
-        column = self._columns.get(key)
-        if column is None:
-            column = self._columns[key] = LabelColumn(self._capacity)
-        return column
+        """The column of a key, as nodes are now; all absent when no node carries it."""
+        return self._columns.get(key, self._nothing)
 
     def absent(self, row: int) -> bool:
         """Whether the row carries no label."""

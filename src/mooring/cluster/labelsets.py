@@ -3,28 +3,38 @@
 Placement can see a pod's labels only through selectors. So two pods whose labels are matched by the
 same selectors are alike, however many other labels they carry (`statefulset.kubernetes.io/pod-name`
 makes no pod special until somebody selects on it). A selector registered later is matched once
-against each distinct set.
+against each distinct set. Sets and selectors that nobody holds any more are forgotten.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from weakref import ref
 
 import msgspec
 
-MOST = 100_000  # sets; a cluster in which Jobs come and go has ever new ones, so then all are met anew
+UNUSED_SETS = 8192  # that may be known beside as many as placed pods have: those of pods that wait
+UNUSED_SELECTORS = 64  # numbers that may be left in sets beside as many as there are selectors
 
 LabelTest = Callable[[str, Mapping[str, str]], bool]  # (namespace, labels) -> matches
+Label = tuple[str, str]
 
 
-class LabelSet(msgspec.Struct, eq=False):
+class LabelSet(msgspec.Struct, eq=False, weakref=True):
     """One distinct (namespace, labels), with the ids of the selectors that match it."""
 
     id: int
-    epoch: int
     namespace: str
     labels: Mapping[str, str]
     matches: tuple[int, ...] = ()
+
+
+class Selector(msgspec.Struct, frozen=True, eq=False):
+    """`needs` is a label without which it never matches."""
+
+    key: object
+    test: LabelTest
+    needs: Label | None
 
 
 class LabelSets:
@@ -35,37 +45,35 @@ class LabelSets:
         self._seen: dict[tuple[object, ...], LabelSet] = {}  # the same, by labels in the order they came in
         self._last: tuple[str, Mapping[str, str], LabelSet] | None = None  # a pod is looked at repeatedly
         self._made = 0
-        self.epoch = 0  # moves when all sets are met anew: those of before are no longer matched
-        self._selectors: dict[object, int] = {}
-        self._tests: list[LabelTest] = []
-        self._needing: dict[tuple[str, str], list[int]] = {}  # selectors by a label they need
-        self._needing_none: list[int] = []
+        self._most = UNUSED_SETS
+        self._numbers: dict[object, int] = {}  # of selectors, by key
+        self._selectors: dict[int, Selector] = {}
+        self._registered = 0
+        self._needing: dict[Label | None, dict[int, Selector]] = {None: {}}  # by the label they need
         self._holding: dict[str, dict[str, list[LabelSet]]] = {}  # sets by values of the labels they need
         self._matched: set[int] = set()
+        self._forgotten: set[int] = set()  # selectors whose numbers may still be in sets
         self.version = 0  # moves when a selector is added: kept class ids are then stale
 
     def intern(self, namespace: str, labels: Mapping[str, str]) -> LabelSet:
         last = self._last
-        if last is not None and last[1] is labels and last[0] == namespace and last[2].epoch == self.epoch:
+        if last is not None and last[1] is labels and last[0] == namespace:
             return last[2]
         seen = (namespace, *labels.items())
         known = self._seen.get(seen)
         if known is None:
-            if len(self._seen) >= MOST:
-                self._sets.clear()
-                self._seen.clear()
-                self._holding.clear()
-                self.epoch += 1
+            if len(self._seen) >= self._most:
+                self._forget_sets()
             known = self._seen[seen] = self._met(namespace, labels)
         self._last = (namespace, labels, known)
         return known
 
     def _met(self, namespace: str, labels: Mapping[str, str]) -> LabelSet:
         """The set of these labels, in whatever order."""
-        key = (namespace, *sorted(labels.items()))
+        key = _key(namespace, labels)
         known = self._sets.get(key)
         if known is None:
-            known = LabelSet(self._made, self.epoch, namespace, dict(labels))
+            known = LabelSet(self._made, namespace, dict(labels))
             self._made += 1
             known.matches = self._matching(namespace, labels)
             self._sets[key] = known
@@ -74,18 +82,36 @@ class LabelSets:
                     self._holding[name].setdefault(value, []).append(known)
         return known
 
-    def match_anew(self) -> None:
-        """Matches every set against every selector again: what a selector reads has changed."""
+    def _forget_sets(self) -> None:
+        """All but those that somebody holds: a cluster in which Jobs come and go has ever new ones."""
+        held = list(map(ref, self._sets.values()))
+        self._last = None
+        for table in (self._sets, self._seen, self._holding):
+            table.clear()
+        for each in held:
+            if (known := each()) is not None:
+                self._sets[_key(known.namespace, known.labels)] = known
+        self._most = 2 * len(self._sets) + UNUSED_SETS
+
+    def match_anew(self, namespaces: Collection[str] | None = None) -> bool:
+        """Matches every set, or those of some namespaces, against every selector again: what a selector reads
+        has changed. False when it makes no difference."""
+        different = False
         for known in self._sets.values():
-            known.matches = self._matching(known.namespace, known.labels)
-        self.version += 1
+            if namespaces is None or known.namespace in namespaces:
+                matches = self._matching(known.namespace, known.labels)
+                different = different or matches != known.matches
+                known.matches = matches
+        self.version += different
+        return different
 
     def _matching(self, namespace: str, labels: Mapping[str, str]) -> tuple[int, ...]:
         """The selectors that match: of those that need a label, only who needs one of these is asked."""
-        asked = [*self._needing_none]
+        asked = [*self._needing[None].items()]
         for label in labels.items():
-            asked += self._needing.get(label, ())
-        found = sorted([number for number in asked if self._tests[number](namespace, labels)])
+            if (needing := self._needing.get(label)) is not None:
+                asked += needing.items()
+        found = sorted([number for number, selector in asked if selector.test(namespace, labels)])
         self._matched.update(found)
         return tuple(found)
 
@@ -93,20 +119,41 @@ class LabelSets:
         """Whether a selector matches, or has matched, any set that was met."""
         return number in self._matched
 
-    def register(self, key: object, test: LabelTest, needs: tuple[str, str] | None = None) -> int:
-        """The id of a selector. `key` is its canonical form: registering it again changes nothing. `needs` is
-        a label without which it never matches: with many selectors that saves most of the questions."""
-        known = self._selectors.get(key)
+    def register(self, key: object, test: LabelTest, needs: Label | None = None) -> int:
+        """The id of a selector. `key` is its canonical form: registering it again changes nothing. With many
+        selectors it saves most of the questions to know a label without which it never matches."""
+        known = self._numbers.get(key)
         if known is None:
-            known = self._selectors[key] = len(self._tests)
-            self._tests.append(test)
+            known = self._numbers[key] = self._registered
+            self._registered += 1
+            selector = self._selectors[known] = Selector(key, test, needs)
             self.version += 1
-            (self._needing_none if needs is None else self._needing.setdefault(needs, [])).append(known)
+            self._needing.setdefault(needs, {})[known] = selector
             for labelset in self._sets.values() if needs is None else self._with_label(*needs):
                 if test(labelset.namespace, labelset.labels):
                     labelset.matches += (known,)
                     self._matched.add(known)
         return known
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        """Nobody asks about these selectors any more."""
+        for number in numbers:
+            selector = self._selectors.pop(number)
+            del self._numbers[selector.key]
+            needing = self._needing[selector.needs]
+            del needing[number]
+            if not needing and selector.needs is not None:
+                del self._needing[selector.needs]
+            if number in self._matched:
+                self._matched.discard(number)
+                self._forgotten.add(number)
+        if len(self._forgotten) > len(self._selectors) + UNUSED_SELECTORS:
+            self._forgotten.clear()
+            self._holding.clear()
+            there = self._selectors
+            for known in self._sets.values():
+                if not there.keys() >= set(known.matches):
+                    known.matches = tuple([number for number in known.matches if number in there])
 
     def _with_label(self, name: str, value: str) -> list[LabelSet]:
         """The sets with a label. Those that nobody asked about yet are sorted by it now, once."""
@@ -117,3 +164,7 @@ class LabelSets:
                 if (held := labelset.labels.get(name)) is not None:
                     holding.setdefault(held, []).append(labelset)
         return self._holding[name].get(value, [])
+
+
+def _key(namespace: str, labels: Mapping[str, str]) -> tuple[object, ...]:
+    return namespace, *sorted(labels.items())

@@ -3,23 +3,28 @@
 Rows are freed when a node goes and used again by the next. Each array of numbers has a memoryview of
 the same memory beside it (`..._at`), for reading and writing single values as plain Python integers.
 Only `Statement` changes what is here, and each change is written to the journal after it is made.
+
+A resource has columns as long as some node has any of it. Sums of what pods take stop at `MOST_TAKEN`;
+what is beyond is known aside, so that sums are right again once the pods are gone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mooring.cluster.charge import FIRST_RESOURCES, Charge
+from mooring.cluster.charge import Charge
 from mooring.cluster.images import Images, ImageSizes
-from mooring.cluster.interning import Interner
+from mooring.cluster.interning import Shared
 from mooring.cluster.journal import Journal
 from mooring.cluster.labels import LabelColumns
 from mooring.cluster.usedports import UsedPorts
+from mooring.model.amounts import LARGEST
 from mooring.model.objects import Node, Taint
 from mooring.model.quantity import Quantity
 from mooring.model.requests import Allocatable, node_allocatable
@@ -27,6 +32,8 @@ from mooring.model.requests import Allocatable, node_allocatable
 Ints = NDArray[np.int64]
 Amounts = tuple[int, ...]  # one of each column of amounts
 FIRST_CAPACITY = 64
+EVERYWHERE = ("cpu", "memory", "ephemeral-storage")  # have columns whatever nodes have
+MOST_TAKEN = 2 * LARGEST  # in a column: with one pod more it is still within 64 bits
 GROWS_BY = 4  # parts one: what is kept of classes is as wide as the table, so there is little room to spare
 
 
@@ -92,22 +99,24 @@ class NodeTable:
     def __init__(self) -> None:
         self.capacity = FIRST_CAPACITY
         self.high = 0  # rows in use lie below
-        self.layout = 0  # moves when there are more arrays, or wider ones
+        self.layout = object()  # another one when there are other arrays, or wider ones
         self.rows: dict[str, int] = {}
         self.objects: list[Node | None] = []
         self.arrival: list[int] = []  # the order nodes joined in, by row
         self._arrivals = 0
         self._free: list[int] = []
-        self.resource_names = Interner(*FIRST_RESOURCES)
-        self.resources = [ResourceColumns(self.capacity) for _ in FIRST_RESOURCES]
-        self._by_name = dict(zip(FIRST_RESOURCES, self.resources, strict=True))
+        self.resources = {name: ResourceColumns(self.capacity) for name in EVERYWHERE}
+        self._had_by: Counter[str] = Counter()  # other resources: how many nodes have any
+        self._nothing = ResourceColumns(self.capacity)  # of a resource that no node has
+        self._beyond: dict[tuple[Column, int], int] = {}  # sums above MOST_TAKEN, by column and row
         self.nonzero_cpu_milli = Column(self.capacity)
         self.nonzero_memory = Column(self.capacity)
         self.pods = Column(self.capacity)
         self.max_pods = Column(self.capacity)
         self.alive = np.zeros(self.capacity, np.bool_)
         self.unschedulable = np.zeros(self.capacity, np.bool_)
-        self.taint_sets: Interner[tuple[Taint, ...]] = Interner(())
+        self.taint_sets: Shared[tuple[Taint, ...]] = Shared()
+        self.taint_sets.take(())  # those of rows without a node; they are 0
         self.taint_set = Column(self.capacity)
         self.labels = LabelColumns(self.capacity)
         self.images = Images()
@@ -116,39 +125,32 @@ class NodeTable:
         self.node_journal = Journal()  # rows whose node object changed
         self._ordered: NDArray[np.intp] = np.zeros(0, np.intp)
         self._ordered_at = -1
-        self._extents: dict[int, tuple[int, Extent]] = {}
+        self._extents: dict[str, tuple[int, Extent]] = {}
         self._lay_out()
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def resource(self, name: str) -> int:
-        """The column number of a resource, made now if the name is new."""
-        number = self.resource_names.id(name)
-        if number == len(self.resources):
-            columns = self._by_name[name] = ResourceColumns(self.capacity)
-            self.resources.append(columns)
-            self._lay_out()
-        return number
-
     def of_resource(self, name: str) -> ResourceColumns:
-        """The columns of a resource, made now if the name is new."""
-        return self._by_name.get(name) or self.resources[self.resource(name)]
+        """The columns of a resource, as long as the layout stays; of one that no node has they are all 0."""
+        return self.resources.get(name, self._nothing)
 
     def amounts(self, row: int) -> Amounts:
         """What there is on a node and what pods take of it, as one value."""
         return tuple([at[row] for at in self._amounts_at])
 
-    def extent(self, number: int) -> Extent:
+    def extent(self, resource: str) -> Extent:
         """What there is of a resource on all nodes together. The same until a node object changes."""
         position = self.node_journal.position
-        known = self._extents.get(number)
+        known = self._extents.get(resource)
         if known is None or known[0] != position:
-            has = self.resources[number].allocatable.array
+            has = self.of_resource(resource).allocatable.array
             in_use = has[: self.high]
             least, most = (int(in_use.min()), int(in_use.max())) if self.high else (0, 0)
             extent = Extent(np.maximum(has, 1).astype(np.float64), least, most)
-            known = self._extents[number] = (position, extent)
+            known = (position, extent)
+            if resource in self.resources:
+                self._extents[resource] = known
         return known[1]
 
     def in_order(self) -> NDArray[np.intp]:
@@ -157,6 +159,11 @@ class NodeTable:
             self._ordered_at = self.node_journal.position
             self._ordered = np.fromiter(self.rows.values(), np.intp, len(self.rows))
         return self._ordered
+
+    @property
+    def overflows(self) -> bool:
+        """Whether pods of any node take more than columns can tell."""
+        return bool(self._beyond)
 
     def object_at(self, row: int) -> Node:
         node = self.objects[row]
@@ -174,10 +181,13 @@ class NodeTable:
         assert np.flatnonzero(self.alive).tolist() == sorted(self.rows.values())
         for name, row in self.rows.items():
             assert self.object_at(row).name == name
-        assert list(self._by_name.items()) == list(
-            zip(self.resource_names.values, self.resources, strict=True)
-        )
-        columns = [column for resource in self.resources for column in resource]
+        assert self.resources.keys() == {*EVERYWHERE, *+self._had_by}
+        for name, nodes in self._had_by.items():
+            assert nodes == np.count_nonzero(self.resources[name].allocatable.array)
+        for (column, row), total in self._beyond.items():
+            assert total > MOST_TAKEN == column.at[row]
+        columns = [column for resource in (*self.resources.values(), self._nothing) for column in resource]
+        assert not any(column.array.any() for column in self._nothing)
         columns += [self.nonzero_cpu_milli, self.nonzero_memory, self.pods, self.max_pods, self.taint_set]
         for row in free:
             assert self.objects[row] is None
@@ -220,25 +230,52 @@ class NodeTable:
 
     def charge(self, row: int, charge: Charge, sign: int) -> None:
         """Adds (sign 1) or subtracts (sign -1) what a pod that holds a place takes."""
-        resources = self.resources
-        for column, amount in charge.columns:
-            resources[column].requested.at[row] += sign * amount
-        self.nonzero_cpu_milli.at[row] += sign * charge.nonzero_cpu_milli
-        self.nonzero_memory.at[row] += sign * charge.nonzero_memory
+        if charge.heavy or self._beyond:
+            self._charge_heavily(row, charge, sign)
+        else:
+            resources = self.resources
+            for name, amount in charge.amounts:
+                if (columns := resources.get(name)) is not None:
+                    columns.requested.at[row] += sign * amount
+            self.nonzero_cpu_milli.at[row] += sign * charge.nonzero_cpu_milli
+            self.nonzero_memory.at[row] += sign * charge.nonzero_memory
         self.pods.at[row] += sign
         if charge.ports:
             self.ports.add(row, charge.ports, sign)
         self.journal.write(row)
 
     def charge_releasing(self, row: int, charge: Charge, sign: int) -> None:
-        for column, amount in charge.columns:
-            self.resources[column].releasing.at[row] += sign * amount
+        for name, amount in charge.amounts:
+            if (columns := self.resources.get(name)) is not None:
+                self._add(columns.releasing, row, sign * amount)
         self.journal.write(row)
 
     def charge_promised(self, row: int, charge: Charge, sign: int) -> None:
-        for column, amount in charge.columns:
-            self.resources[column].promised.at[row] += sign * amount
+        for name, amount in charge.amounts:
+            if (columns := self.resources.get(name)) is not None:
+                self._add(columns.promised, row, sign * amount)
         self.journal.write(row)
+
+    def count_in(self, row: int, resource: str, *, requested: int, releasing: int, promised: int) -> None:
+        """What pods take of a resource that has columns only now."""
+        columns = self.resources[resource]
+        self._add(columns.requested, row, requested)
+        self._add(columns.releasing, row, releasing)
+        self._add(columns.promised, row, promised)
+        self.journal.write(row)
+
+    def _charge_heavily(self, row: int, charge: Charge, sign: int) -> None:
+        for name, amount in charge.amounts:
+            if (columns := self.resources.get(name)) is not None:
+                self._add(columns.requested, row, sign * amount)
+        self._add(self.nonzero_cpu_milli, row, sign * charge.nonzero_cpu_milli)
+        self._add(self.nonzero_memory, row, sign * charge.nonzero_memory)
+
+    def _add(self, column: Column, row: int, amount: int) -> None:
+        total = self._beyond.pop((column, row), column.at[row]) + amount
+        column.at[row] = min(total, MOST_TAKEN)
+        if total > MOST_TAKEN:
+            self._beyond[column, row] = total
 
     def _changed_object(self, row: int) -> None:
         self.node_journal.write(row)
@@ -248,14 +285,35 @@ class NodeTable:
         """Fills the columns that come from the node object; zeros and absences when there is none."""
         amounts = {"cpu": has.cpu_milli, "memory": has.memory, "ephemeral-storage": has.ephemeral_storage}
         amounts.update(has.scalars)
-        for name in amounts:
-            self.resource(name)
-        for number, name in enumerate(self.resource_names.values):
-            self.resources[number].allocatable.at[row] = amounts.get(name, 0)
+        self._have_columns(amounts)
+        for name, columns in self.resources.items():
+            before, columns.allocatable.at[row] = columns.allocatable.at[row], amounts.get(name, 0)
+            if name not in EVERYWHERE:
+                self._had_by[name] += (name in amounts) - (before > 0)
+        if gone := [name for name, nodes in self._had_by.items() if not nodes]:
+            for name in gone:
+                self._drop_columns(name)
+            self._lay_out()
         self.max_pods.at[row] = has.pods
         self.unschedulable[row] = node is not None and node.spec.unschedulable
-        self.taint_set.at[row] = self.taint_sets.id(node.spec.taints if node else ())
+        before = self.taint_set.at[row]
+        self.taint_set.at[row] = self.taint_sets.take(node.spec.taints) if node and node.spec.taints else 0
+        if before:
+            self.taint_sets.give_back(before)
         self.labels.put(row, node.labels if node else {})
+
+    def _have_columns(self, names: Iterable[str]) -> None:
+        if missing := [name for name in names if name not in self.resources]:
+            for name in missing:
+                self.resources[name] = ResourceColumns(self.capacity)
+            self._lay_out()
+
+    def _drop_columns(self, name: str) -> None:
+        """No node has any of a resource now; what pods take of it is of no interest."""
+        columns = {*self.resources.pop(name)}
+        del self._had_by[name]
+        self._extents.pop(name, None)
+        self._beyond = {key: total for key, total in self._beyond.items() if key[0] not in columns}
 
     def _new_row(self) -> int:
         if self._free:
@@ -269,7 +327,7 @@ class NodeTable:
         return row
 
     def _grow(self, capacity: int) -> None:
-        for resource in self.resources:
+        for resource in (*self.resources.values(), self._nothing):
             for column in resource:
                 column.grow(capacity)
         for column in (self.nonzero_cpu_milli, self.nonzero_memory, self.pods, self.max_pods, self.taint_set):
@@ -283,8 +341,8 @@ class NodeTable:
         self._lay_out()
 
     def _lay_out(self) -> None:
-        taken = [column for each in self.resources for column in (each.allocatable, each.requested)]
+        taken = [column for each in self.resources.values() for column in (each.allocatable, each.requested)]
         counted = [self.pods, self.max_pods, self.nonzero_cpu_milli, self.nonzero_memory]
         self.amount_columns = [*counted, *taken]
         self._amounts_at = [column.at for column in self.amount_columns]
-        self.layout += 1
+        self.layout = object()

@@ -82,6 +82,8 @@ class Statement(msgspec.Struct, eq=False):
                 raise ClusterError(f"there is no node {node!r} for {pod.key} to take a place on")
         if charge is None:
             charge = cluster.charges.of(pod, bound=bound)
+        if bound:
+            cluster.counts.look_at(pod)
         placed = Placed(pod, node, row, charge, BOUND if bound else ASSUMED)
         self._reverses.append(changes.add_pod(cluster, placed))
         return placed
@@ -126,6 +128,7 @@ class Statement(msgspec.Struct, eq=False):
         """The API server shows the pod on its node: what we assumed or knew of it is brought up to date."""
         placed = self._placed(pod.metadata.uid)
         charge = self._cluster.charges.of(pod, bound=True)
+        self._cluster.counts.look_at(pod)
         same = placed.node == pod.spec.node_name and placed.charge is charge
         if same and placed.hold is not PROMISED:
             hold = RELEASING if placed.hold is RELEASING else BOUND

@@ -22,13 +22,16 @@ class UsedPorts:
     def add(self, row: int, ports: Iterable[HostPort], sign: int) -> None:
         """Counts ports up (sign 1) or down (sign -1) on a row."""
         for address, protocol, port in ports:
-            rows = self._used.setdefault(Socket(protocol, port), {})
+            socket = Socket(protocol, port)
+            rows = self._used.setdefault(socket, {})
             addresses = rows.setdefault(row, {})
             addresses[address] = addresses.get(address, 0) + sign
             if not addresses[address]:
                 del addresses[address]
             if not addresses:
                 del rows[row]
+            if not rows:
+                del self._used[socket]
 
     def clash(self, row: int, ports: Iterable[HostPort]) -> bool:
         """Whether any of the ports is taken on the row."""

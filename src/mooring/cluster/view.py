@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
-from mooring.cluster.charge import CPU, MEMORY
 from mooring.cluster.nodes import NodeTable
 from mooring.cluster.pods import Hold, PodTable
 from mooring.errors import ScopeError
@@ -67,8 +66,7 @@ class StaticNode:
 
     def allocatable(self, resource: str) -> int:
         """How much of a resource pods may use: cpu in milli, everything else in its base unit."""
-        number = self._nodes.resource_names.find(resource)
-        return 0 if number is None else self._nodes.resources[number].allocatable.at[self.row]
+        return self._nodes.of_resource(resource).allocatable.at[self.row]
 
     def __repr__(self) -> str:
         return f"<node {self.name}>"
@@ -94,24 +92,19 @@ class NodeView(StaticNode):
         return self._nodes.pods.at[self.row]
 
     def requested(self, resource: str) -> int:
-        """How much of a resource the pods here hold."""
-        number = self._nodes.resource_names.find(resource)
-        return 0 if number is None else self._nodes.resources[number].requested.at[self.row]
+        """How much of a resource the pods here hold; of one that no node has, nothing is counted."""
+        return self._nodes.of_resource(resource).requested.at[self.row]
 
     def free(self, resource: str) -> int:
         """What is left of a resource; negative when the node shrank under its pods."""
-        number = self._nodes.resource_names.find(resource)
-        if number is None:
-            return 0
-        columns = self._nodes.resources[number]
+        columns = self._nodes.of_resource(resource)
         return columns.allocatable.at[self.row] - columns.requested.at[self.row]
 
     def requested_nonzero(self, resource: str) -> int:
         """Like `requested`, with 100m cpu and 200Mi memory for each container that names none."""
-        number = self._nodes.resource_names.find(resource)
-        if number == CPU:
+        if resource == "cpu":
             return self._nodes.nonzero_cpu_milli.at[self.row]
-        if number == MEMORY:
+        if resource == "memory":
             return self._nodes.nonzero_memory.at[self.row]
         return self.requested(resource)
 

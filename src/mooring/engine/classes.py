@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import astuple
 
-from mooring.cluster.interning import Interner
 from mooring.cluster.labelsets import LabelSets
+from mooring.cluster.recent import Recent
 from mooring.engine.pipeline import Pipeline, make_pipeline
 from mooring.framework import answers
 from mooring.framework.forms import Filter, Scorer
@@ -24,7 +24,7 @@ from mooring.framework.scope import UNSIGNABLE, Scope
 from mooring.model.objects import Pod, PodSpec
 
 ANYTHING = Scope.CLUSTER  # looked up once, as it is compared with for every pod
-FORGET_ABOVE = 50_000  # distinct specs or classes; then all are learnt anew
+KNOWN = 4096  # distinct specs, classes and what they sign, that were used lately; and as many before them
 
 Signs = tuple[Hashable, ...]
 SpecSigns = tuple[PodSpec, Signs, int, bool]  # also their number, and whether other pods can be alike
@@ -55,8 +55,11 @@ class ProfileClasses:
         self._signs_by_pod = [(p, p.sign) for p in self._by_pod]
         self._whole_pod = any(form.hides_identity for form in _forms(profile))
         self._spec_signs: dict[int, SpecSigns] = {}
-        self._sign_ids: Interner[Signs] = Interner()  # quicker to compare than what they stand for
+        self._spec_signs_before: dict[int, SpecSigns] = {}
+        self._sign_ids: Recent[Signs, int] = Recent(2 * KNOWN)  # quicker to compare than what they stand for
+        self._signed = 0
         self._classes: dict[Hashable, PodClass] = {}
+        self._classes_before: dict[Hashable, PodClass] = {}
         # What a plugin signs is not kept where its answers are not: those are always asked.
         self._picky = [p for p in plugins if p.scope is not ANYTHING and pre_filters_some(type(p))]
         self._pipelines: dict[Hashable, tuple[Any, ...]] = {}
@@ -87,17 +90,32 @@ class ProfileClasses:
             key = (key, id(spec), labels.id, *sorted(annotations.items()))
         found = self._classes.get(key)
         if found is None:
-            found = self._classes[key] = self._make(signs, more, labels.matches, shared=True)
+            if len(self._classes) >= KNOWN:
+                self._classes, self._classes_before = {}, self._classes
+            found = self._classes_before.pop(key, None)
+            found = found or self._make(signs, more, labels.matches, shared=True)
+            self._classes[key] = found
         return found
 
     def _meet(self, pod: Pod) -> SpecSigns:
-        """What is read of a spec that was not met before."""
-        self._forget()
+        """What is read of a spec that was not met lately."""
+        if len(self._spec_signs) >= KNOWN:
+            self._spec_signs, self._spec_signs_before = {}, self._spec_signs
         spec = pod.spec
-        signs = tuple([_sign(plugin, pod) for plugin in self._by_spec])
-        shared = not any(sign is UNSIGNABLE for sign in signs)
-        known = self._spec_signs[id(spec)] = spec, signs, self._sign_ids.id(signs), shared
+        known = self._spec_signs_before.pop(id(spec), None)
+        if known is None:
+            signs = tuple([_sign(plugin, pod) for plugin in self._by_spec])
+            shared = not any(sign is UNSIGNABLE for sign in signs)
+            known = spec, signs, self._sign_id(signs), shared
+        self._spec_signs[id(spec)] = known
         return known
+
+    def _sign_id(self, signs: Signs) -> int:
+        number = self._sign_ids.get(signs)
+        if number is None:
+            number = self._signed = self._signed + 1
+        self._sign_ids.put(signs, number)
+        return number
 
     def _make(
         self, signs: Signs, more: Iterable[Hashable], matches: tuple[int, ...], *, shared: bool
@@ -128,12 +146,6 @@ class ProfileClasses:
                 make_pipeline(self._profile, signs.keys(), judging, silent)
             )
         return found
-
-    def _forget(self) -> None:
-        if len(self._spec_signs) > FORGET_ABOVE or len(self._classes) > FORGET_ABOVE:
-            self._spec_signs.clear()
-            self._classes.clear()
-            self._sign_ids = Interner()
 
 
 def _forms(profile: Profile) -> list[Filter | Scorer]:
@@ -173,17 +185,16 @@ class Specs:
     """Equal pod specs made one object, so that what is derived from a spec is derived once."""
 
     def __init__(self) -> None:
-        self._by_content: dict[bytes, PodSpec] = {}
-        self._by_id: dict[int, PodSpec] = {}
+        self._by_content: Recent[bytes, PodSpec] = Recent(2 * KNOWN)
+        self._by_id: Recent[int, PodSpec] = Recent(2 * KNOWN)
         self._encode = msgspec.json.Encoder(order="deterministic").encode
 
     def shared(self, pod: Pod) -> Pod:
         spec = pod.spec
         if self._by_id.get(id(spec)) is spec:
             return pod
-        if len(self._by_content) > FORGET_ABOVE:
-            self._by_content.clear()
-            self._by_id.clear()
-        known = self._by_content.setdefault(self._encode(spec), spec)
-        self._by_id[id(known)] = known
+        content = self._encode(spec)
+        known = self._by_content.get(content) or spec
+        self._by_content.put(content, known)
+        self._by_id.put(id(known), known)
         return pod if known is spec else msgspec.structs.replace(pod, spec=known)

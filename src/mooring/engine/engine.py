@@ -31,10 +31,11 @@ from mooring.engine.nominator import Nominator
 from mooring.engine.objects import Objects
 from mooring.engine.ordering import Order
 from mooring.engine.queued import QueuedPod
+from mooring.engine.refusals import Refusals
 from mooring.engine.shadow import check_kept
 from mooring.engine.story import BEST_SHOWN, Stories, Story
 from mooring.engine.waiting import PermitWait, Reserved
-from mooring.errors import PluginFailed
+from mooring.errors import InvariantError, PluginFailed
 from mooring.framework import answers
 from mooring.framework.ahead import LooksAhead
 from mooring.framework.handle import Api
@@ -100,6 +101,7 @@ class Engine:
         grouped = any(profile.at("group") for profile in self.profiles.values())
         self._groups = parts.groups(self) if grouped else None
         self._ingest = parts.ingest(self)
+        self.refusals = Refusals(self)
         self._next_pod = next((p for profile in self.profiles.values() for p in profile.at("next_pod")), None)
         self._follow_ups = [hook for profile in self.profiles.values() for hook in profile.at("follow_up")]
         self._followed_up_at = 0.0
@@ -113,6 +115,10 @@ class Engine:
         before, self._busy = self._busy, True
         try:
             self._ingest.takers[type(event)](event, now)
+        except InvariantError:
+            raise
+        except Exception as error:
+            self.refusals.refuse(event, error)
         finally:
             self._busy = before
         return self._flush() if self._decided else []
@@ -237,6 +243,12 @@ class Engine:
             with self.cluster.statement() as statement:
                 statement.keep(uid, assumed=uid in self.binding)
         self.activate([pod for pod in self._ingest.pending.values() if pod.key == by])
+
+    def forget(self, uid: str) -> None:
+        """Nothing is known of a pod any more but its place, if it has one."""
+        self._ingest.forget(uid)
+        self.binding.pop(uid, None)
+        self.waiting.pop(uid, None)
 
     def arrived(self, placed: Placed) -> None:
         """The API server shows a pod on its node."""

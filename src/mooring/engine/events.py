@@ -83,6 +83,14 @@ class EvictFailed(msgspec.Struct, frozen=True):
     message: str
 
 
+class NotRead(msgspec.Struct, frozen=True):
+    """The API server shows an object that cannot be read; what is known of it stays."""
+
+    kind: str
+    name: str
+    error: str
+
+
 class Tick(msgspec.Struct, frozen=True):
     """Time has passed."""
 
@@ -101,5 +109,6 @@ Event = (
     | BindFailed
     | Consulted
     | EvictFailed
+    | NotRead
     | Tick
 )

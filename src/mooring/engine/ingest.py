@@ -15,6 +15,7 @@ from mooring.engine.events import (
     NodeAdded,
     NodeChanged,
     NodeDeleted,
+    NotRead,
     ObjectAdded,
     ObjectChanged,
     ObjectDeleted,
@@ -23,6 +24,7 @@ from mooring.engine.events import (
     PodDeleted,
     Tick,
 )
+from mooring.errors import Unreadable
 from mooring.framework import answers
 from mooring.framework.events import ASSIGNED_POD, NODE, Action
 from mooring.framework.profile import Hook
@@ -60,6 +62,7 @@ class Ingest:
             BindFailed: self._bind_failed,
             Consulted: lambda event, now: engine.consulted(event),
             EvictFailed: lambda event, now: engine.evict_failed(event.pod.metadata.uid, event.by),
+            NotRead: lambda event, now: engine.refusals.count(event.kind),
             Tick: lambda event, now: self._tick(now),
         }
 
@@ -88,6 +91,8 @@ class Ingest:
 
     def _pod_event(self, event: PodAdded | PodChanged, now: float) -> None:
         pod = event.pod
+        if pod.spec.unreadable:
+            raise Unreadable(pod.spec.unreadable)
         for name, method, _ in self._told_seen:
             try:
                 method(pod)
@@ -128,10 +133,7 @@ class Ingest:
 
     def _had_waited(self, pod: Pod, now: float) -> None:
         """A pod we had to do with is bound: from here on the API server's word counts, no report."""
-        uid = pod.metadata.uid
-        self.pending.pop(uid, None)
-        self._engine.nominator.remove(uid)
-        self._leave_queue(uid)
+        self.forget(pod.metadata.uid)
         self._engine.bound(Bound(pod, pod.spec.node_name), now)
 
     def _unbound_pod(self, pod: Pod, now: float) -> None:
@@ -171,6 +173,12 @@ class Ingest:
             self.place_freed(placed.pod, placed.node, now)
         elif nominated:
             self.place_freed(pod, nominated, now)
+
+    def forget(self, uid: str) -> None:
+        """Nothing is known of a pod any more but its place, if it has one."""
+        self.pending.pop(uid, None)
+        self._engine.nominator.remove(uid)
+        self._leave_queue(uid)
 
     def _leave_queue(self, uid: str) -> None:
         """The pod wants no place any more, wherever it waited for one."""

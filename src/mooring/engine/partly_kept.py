@@ -26,6 +26,7 @@ from mooring.framework.plugin import Plugin
 from mooring.model.objects import Pod
 
 ROWS_KEPT = 2_000_000  # over all classes: about 30 bytes each
+OWN_ROWS = 500  # what there is of a class besides takes as much as so many
 FEWEST_KEPT = 8  # classes, however large the cluster
 FEW_ROWS = 4  # up to here one node at a time is quicker than columns
 
@@ -221,7 +222,7 @@ class PartlyKept:
         self._scores.clear()
 
     def _drop(self) -> None:
-        most = max(FEWEST_KEPT, ROWS_KEPT // max(1, self._cluster.nodes.high))
+        most = max(FEWEST_KEPT, ROWS_KEPT // (OWN_ROWS + self._cluster.nodes.high))
         while len(self._filters) > most:
             _, gone = self._filters.popitem(last=False)
             self._scores.pop(gone, None)

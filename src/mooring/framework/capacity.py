@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mooring.cluster.columns import Bools
-from mooring.cluster.nodes import Ints, NodeTable
+from mooring.cluster.nodes import MOST_TAKEN, Ints, NodeTable
 from mooring.framework.trial import Demand
 
 TOO_MANY_PODS = "Too many pods"
@@ -24,10 +24,10 @@ class Alike(NamedTuple):
 
 
 class Freed(NamedTuple):
-    """What would be free besides, by row: places for pods, and resources by column."""
+    """What would be free besides, by row: places for pods, and resources by name."""
 
     places: Ints
-    columns: dict[int, Ints]
+    columns: dict[str, Ints]
 
     def less(self, other: Freed) -> Freed:
         """What is left of it when others take something of the same columns."""
@@ -72,11 +72,12 @@ def room_for(
 
 
 def _free(nodes: NodeTable, name: str, freed: Freed | None) -> Ints:
-    column = nodes.resource(name)
-    columns = nodes.resources[column]
+    columns = nodes.of_resource(name)
     free: Ints = columns.allocatable.array[: nodes.high] - columns.requested.array[: nodes.high]
-    if freed is not None and column in freed.columns:
-        free += freed.columns[column]
+    if freed is not None and name in freed.columns:
+        free += freed.columns[name]
+    if nodes.overflows:
+        free[columns.requested.array[: nodes.high] >= MOST_TAKEN] = 0  # nobody knows what going pods leave
     return free
 
 

@@ -166,6 +166,11 @@ GANGS_TIMED_OUT = _counter(
     "mooring_gangs_timed_out_total", "",
     "Gangs that had all the pods they need and did not start within their waiting time.",
 )  # fmt: skip
+NOT_TAKEN_IN = _counter(
+    "mooring_objects_not_taken_in_total", "",
+    "Times that an object of the API server could not be read or taken in, by kind.",
+    "kind",
+)  # fmt: skip
 FULL_EVALUATIONS = _counter(
     "mooring_full_evaluations_total", "",
     "Searches that asked the filters about every node, not only about what changed since a pod like it.",

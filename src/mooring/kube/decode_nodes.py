@@ -1,18 +1,23 @@
 """Nodes off the wire, without what a kubelet repeats every few minutes: heartbeats, addresses, versions.
 
-Images, amounts of resources and conditions are shared by the nodes that report the same.
+Images, amounts of resources and conditions are shared by the nodes that report the same. A node that cannot
+be read has nothing to give.
 """
 
 from __future__ import annotations
 
+import logging
+
 import msgspec
 
+from mooring.kube.deep import read_deeply
 from mooring.kube.fragments import Fragments, Remembered
 from mooring.kube.lists import Listed, ReadList
-from mooring.kube.metadata import EMPTY, MetaReader, WireMeta
+from mooring.kube.metadata import EMPTY, MetaReader, WireMeta, decode_head, identity
 from mooring.model.objects import ContainerImage, Node, NodeCondition, NodeSpec, NodeStatus, Resources, Taint
 
 Raw = msgspec.Raw
+log = logging.getLogger(__name__)
 
 
 class WireNodeSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -49,6 +54,14 @@ class NodeDecoder:
         self._conditions: Remembered[tuple[NodeCondition, ...], tuple[NodeCondition, ...]] = Remembered()
 
     def __call__(self, raw: Raw | bytes | WireNode) -> Node:
+        try:
+            return self._read(raw)
+        except Exception as error:
+            meta = raw.metadata if type(raw) is WireNode else read_deeply(decode_head, raw).metadata
+            log.error("Node %s cannot be read and takes no pods: %s", meta.name, error)
+            return Node(metadata=identity(meta), spec=NodeSpec(unschedulable=True))
+
+    def _read(self, raw: Raw | bytes | WireNode) -> Node:
         wire = raw if type(raw) is WireNode else self._decode(raw)  # type: ignore[arg-type]
         spec, status = wire.spec, wire.status
         return Node(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from mooring.cluster.recent import Recent
 from mooring.kube.bodies import micro_timestamp
-from mooring.kube.recent import Recent
 from mooring.model.objects import Node, Object, Pod
 
 NOTE_BYTES = 1024  # the API server takes no more

@@ -27,8 +27,8 @@ class Remembered(Generic[K, V]):
 
     __slots__ = ("_met", "_most", "known")
 
-    def __init__(self, most: int = MOST) -> None:
-        self._most = most
+    def __init__(self, most: int | None = None) -> None:
+        self._most = MOST if most is None else most
         self._met: set[int] = set()  # hashes of keys that were met once
         self.known: dict[K, V] = {}
 

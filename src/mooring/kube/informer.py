@@ -31,7 +31,7 @@ from mooring.errors import ApiError, Gone, NotFound, Unreachable
 from mooring.kube.backoff import RETURNING, Backoff
 from mooring.kube.client import PAGE, Client, WatchEvent
 from mooring.kube.contact import Contact, is_away
-from mooring.kube.deep import UNREADABLE, read_deeply
+from mooring.kube.deep import read_deeply
 from mooring.kube.lists import ReadList, read_raw
 from mooring.kube.metadata import HalfRead, WireMeta, decode_head
 from mooring.kube.resources import Resource
@@ -79,6 +79,7 @@ class Informer(Generic[T]):
         read_list: ReadList = read_raw,
         synced: asyncio.Event | None = None,
         after: asyncio.Event | None = None,
+        not_read: Callable[[str, str], None] = lambda name, error: None,
     ) -> None:
         self.resource = resource
         self.synced = synced or asyncio.Event()
@@ -87,6 +88,7 @@ class Informer(Generic[T]):
         self._client = client
         self._decode = decode
         self._read_list = read_list
+        self._not_read = not_read
         self._deliver = deliver
         self._query = query
         self._same = same
@@ -346,7 +348,7 @@ class Informer(Generic[T]):
     def _read(self, raw: Read) -> T | None:
         try:
             return self._decode(raw)
-        except UNREADABLE as error:
+        except Exception as error:
             self._pass_over(raw, error)
             return None
 
@@ -356,7 +358,7 @@ class Informer(Generic[T]):
         for raw in items:
             try:
                 found.append(decode(raw))
-            except UNREADABLE as error:
+            except Exception as error:
                 head = self._pass_over(raw, error)
                 if head is not None and (known := self._known.find(head)) is not None:
                     found.append(known)
@@ -367,6 +369,7 @@ class Informer(Generic[T]):
         head = _head(raw)
         name = f"{head.namespace}/{head.name}" if head is not None else "an object without a name"
         log.error("%s %s cannot be read and is passed over: %s", self.resource.kind, name, error)
+        self._not_read(name, str(error))
         return head
 
     def _not_there(self, error: NotFound) -> float:
@@ -420,5 +423,5 @@ def _head(raw: Read) -> WireMeta | None:
         return raw.metadata
     try:
         return read_deeply(decode_head, raw).metadata
-    except msgspec.DecodeError:
+    except Exception:
         return None

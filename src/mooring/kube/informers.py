@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -203,6 +204,7 @@ class Informers:
             read_list=decode.read_list,
             synced=synced,
             after=self._nodes_told() if resource == PODS else None,
+            not_read=partial(intake.not_read, resource.kind),
         )
 
     def _nodes_told(self) -> asyncio.Event | None:

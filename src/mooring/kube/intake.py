@@ -11,6 +11,7 @@ from mooring.engine.events import (
     NodeAdded,
     NodeChanged,
     NodeDeleted,
+    NotRead,
     ObjectAdded,
     ObjectChanged,
     ObjectDeleted,
@@ -28,6 +29,10 @@ class Intake:
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
+
+    def not_read(self, kind: str, name: str, error: str) -> None:
+        """An object cannot be read."""
+        self._tell(NotRead(kind, name, error))
 
     def pod(self, old: Pod | None, new: Pod | None) -> None:
         """A pod that has finished arrives as one that is gone: finished pods are not watched."""

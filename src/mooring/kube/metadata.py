@@ -47,6 +47,17 @@ class Head(msgspec.Struct, frozen=True):
     metadata: WireMeta = WireMeta()
 
 
+def identity(meta: WireMeta) -> ObjectMeta:
+    """Who an object is, and nothing else."""
+    return ObjectMeta(
+        name=meta.name,
+        namespace=meta.namespace,
+        uid=meta.uid,
+        resource_version=meta.resource_version,
+        deletion_timestamp=meta.deletion_timestamp,
+    )
+
+
 class HalfRead(Protocol):
     """An object off the wire whose parts are still to be read."""
 

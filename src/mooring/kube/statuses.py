@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from mooring.cluster.recent import Recent
 from mooring.errors import ApiError, Conflict, NotFound, Unreachable
 from mooring.kube.bodies import StatusPatch, timestamp
 from mooring.kube.client import STRATEGIC, Client
-from mooring.kube.recent import Recent
 from mooring.kube.resources import PODS
 from mooring.kube.slots import STATUS, Slots
 from mooring.model.objects import Pod, PodCondition

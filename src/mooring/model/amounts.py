@@ -1,4 +1,7 @@
-"""Amounts of resources by name, in nano-units: added and compared exactly, rounded up at the end."""
+"""Amounts of resources by name, in nano-units: added and compared exactly, rounded up at the end.
+
+What comes out is at most `LARGEST`: a few of these together are still within 64 bits.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from mooring.model.names import is_scalar_resource
 from mooring.model.quantity import NANOS_PER_MILLI, NANOS_PER_UNIT, Quantity, nanos, round_up
 
 Amounts = dict[str, int]
+LARGEST = 2**61  # who asks for more asks for this, which no node has
 
 
 def read_amounts(resources: Mapping[str, Quantity], owner: str) -> Amounts:
@@ -23,11 +27,11 @@ def read_amounts(resources: Mapping[str, Quantity], owner: str) -> Amounts:
 
 
 def milli_of(amounts: Amounts, name: str) -> int:
-    return round_up(amounts.get(name, 0), NANOS_PER_MILLI)
+    return min(round_up(amounts.get(name, 0), NANOS_PER_MILLI), LARGEST)
 
 
 def whole_of(amounts: Amounts, name: str) -> int:
-    return round_up(amounts.get(name, 0), NANOS_PER_UNIT)
+    return min(round_up(amounts.get(name, 0), NANOS_PER_UNIT), LARGEST)
 
 
 def scalars_of(amounts: Amounts) -> tuple[tuple[str, int], ...]:

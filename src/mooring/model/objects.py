@@ -186,6 +186,7 @@ class PodSpec(Wire, frozen=True, dict=True, gc=True):
     host_network: bool = False
     restart_policy: str = ""
     termination_grace_period_seconds: int | None = None
+    unreadable: str = ""  # why nothing but the node and the scheduler is known of it; not of the API
 
     @cached_property
     def request(self) -> Request:

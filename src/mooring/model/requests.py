@@ -17,7 +17,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from mooring.model.amounts import Amounts, add, added, milli_of, raise_to, read_amounts, scalars_of, whole_of
+from mooring.model.amounts import (
+    LARGEST,
+    Amounts,
+    add,
+    added,
+    milli_of,
+    raise_to,
+    read_amounts,
+    scalars_of,
+    whole_of,
+)
 from mooring.model.quantity import NANOS_PER_MILLI, NANOS_PER_UNIT, Quantity
 
 if TYPE_CHECKING:
@@ -33,6 +43,7 @@ if TYPE_CHECKING:
 DEFAULT_CPU_MILLI = 100  # what scoring supposes of a container that asks for no cpu
 DEFAULT_MEMORY = 200 * 2**20  # and of one that asks for no memory
 
+_MOST_THERE = LARGEST - 1  # of anything on a node: no node has what the largest request asks for
 _DEFAULTS = {"cpu": DEFAULT_CPU_MILLI * NANOS_PER_MILLI, "memory": DEFAULT_MEMORY * NANOS_PER_UNIT}
 
 
@@ -98,11 +109,11 @@ def node_allocatable(resources: Mapping[str, Quantity]) -> Allocatable:
     """A node's `status.allocatable` as numbers; resources nobody schedules by are left out."""
     amounts = read_amounts(resources, "allocatable")
     return Allocatable(
-        cpu_milli=milli_of(amounts, "cpu"),
-        memory=whole_of(amounts, "memory"),
-        ephemeral_storage=whole_of(amounts, "ephemeral-storage"),
-        pods=whole_of(amounts, "pods"),
-        scalars=scalars_of(amounts),
+        cpu_milli=min(milli_of(amounts, "cpu"), _MOST_THERE),
+        memory=min(whole_of(amounts, "memory"), _MOST_THERE),
+        ephemeral_storage=min(whole_of(amounts, "ephemeral-storage"), _MOST_THERE),
+        pods=min(whole_of(amounts, "pods"), _MOST_THERE),
+        scalars=tuple((name, min(amount, _MOST_THERE)) for name, amount in scalars_of(amounts)),
     )
 
 

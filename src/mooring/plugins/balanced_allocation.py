@@ -84,7 +84,7 @@ class NodeResourcesBalancedAllocation(Plugin):
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeView) -> int:
         kept = self._kept
-        if kept.spec is pod.spec and kept.table is node._nodes:
+        if kept.spec is pod.spec and kept.layout is node._nodes.layout:
             asks = kept.value
         else:
             asks = kept.of(pod.spec, node._nodes)

@@ -50,24 +50,23 @@ class ImageLocality(Plugin):
     def score(self, cycle: Cycle, pod: Pod, node: StaticNode) -> int:
         containers, names = self._wanted.of(pod.spec)
         images, row = self.handle.images, node.row
-        size = 0
+        low, high, size = LEAST, MOST_EACH * containers, 0
         for name in names:
             image = images.find(name)
             if image is not None and row in image.rows:
                 size += _counts_for(image, images)
-        low, high = LEAST, MOST_EACH * containers
         return MAX_SCORE * (max(low, min(size, high)) - low) // (high - low) if containers else 0
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: StaticColumns) -> Ints:
         containers, names = self._wanted.of(pod.spec)
-        sizes = np.zeros(len(nodes), np.int64)
+        low, high, sizes = LEAST, MOST_EACH * containers, np.zeros(len(nodes), np.int64)
         for name in names:
             image = nodes.images.find(name)
             if image is not None:
-                sizes += _counts_for(image, nodes.images) * nodes.mask_of(image.rows)
+                # More than the most makes no difference, and many of it stay within 64 bits.
+                sizes += min(_counts_for(image, nodes.images), high) * nodes.mask_of(image.rows)
         if not containers:
             return np.zeros(len(nodes), np.int64)
-        low, high = LEAST, MOST_EACH * containers
         return np.asarray(MAX_SCORE * (np.clip(sizes, low, high) - low) // (high - low))
 
 

@@ -1,7 +1,7 @@
 """What a plugin works out of a pod's spec, kept for the specs it meets again.
 
 Equal pods share one spec object, so identity is all that is compared. What is kept may point into the
-columns of one table of nodes; it is then kept for that table only.
+columns of a table of nodes; it is then kept as long as the table has the same columns.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class PerSpec(Generic[T]):
 
 
 class PerTable(Generic[T]):
-    """A value per spec, as long as the table of nodes stays the same one.
+    """A value per spec, as long as the table of nodes and its layout stay the same ones.
 
-    The hot loops of plugins look at `spec`, `table` and `value` themselves and call `of` only when
+    The hot loops of plugins look at `spec`, `layout` and `value` themselves and call `of` only when
     they differ from what they hold: a call saved is a tenth of their time.
     """
 
-    __slots__ = ("_known", "_work_out", "spec", "table", "value")
+    __slots__ = ("_known", "_work_out", "layout", "spec", "value")
 
     value: T
 
@@ -60,11 +60,11 @@ class PerTable(Generic[T]):
         self._work_out = work_out
         self._known: PerSpec[T] | None = None
         self.spec: PodSpec | None = None
-        self.table: NodeTable | None = None
+        self.layout: object = None
 
     def of(self, spec: PodSpec, table: NodeTable) -> T:
-        if self._known is None or table is not self.table:
+        if self._known is None or table.layout is not self.layout:
             self._known = PerSpec(lambda spec: self._work_out(spec, table))
         self.value = self._known.of(spec)
-        self.spec, self.table = spec, table
+        self.spec, self.layout = spec, table.layout
         return self.value

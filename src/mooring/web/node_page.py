@@ -61,7 +61,7 @@ def node_page(engine: Engine, name: str) -> NodePage | None:
 
 
 def _amounts(nodes: NodeTable, of: Callable[[ResourceColumns], int]) -> Amounts:
-    found = {name: of(nodes.resources[number]) for number, name in enumerate(nodes.resource_names.values)}
+    found = {name: of(columns) for name, columns in nodes.resources.items()}
     return {name: amount for name, amount in found.items() if amount}
 
 

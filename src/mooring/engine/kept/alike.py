@@ -25,7 +25,7 @@ class AlikeRows:
         self._nodes = nodes
         self._position = -1  # of the journal
         self._rests_until = -1
-        self._layout = -1  # of the table
+        self._layout: object = None  # of the table
         self.generation = 0
         self._number: dict[Amounts, int] = {}
         self._put(np.zeros(0, np.intp))
@@ -53,7 +53,7 @@ class AlikeRows:
         if position < self._rests_until or not comparable(nodes):
             return False
         changed = nodes.journal.since(self._position) if self._position >= 0 else None
-        anew = changed is None or nodes.layout != self._layout or len(changed) > self._most // 2
+        anew = changed is None or nodes.layout is not self._layout or len(changed) > self._most // 2
         for row in () if anew else set(changed or ()):
             self._renumber(row, nodes.amounts(row))
         if anew or len(self) > self._most:
@@ -100,6 +100,6 @@ class AlikeRows:
             assert self._divisors[:, number].tolist() == [max(amount, 1) for amount in amounts]
         nodes = self._nodes
         changed = nodes.journal.since(self._position)
-        if changed is not None and self._layout == nodes.layout:
+        if changed is not None and self._layout is nodes.layout:
             for row in set(range(nodes.high)) - set(changed):
                 assert self._number[nodes.amounts(row)] == self.number_at[row]

@@ -32,6 +32,7 @@ from mooring.framework import answers
 from mooring.framework.cycle import Cycle
 
 FLAT_BYTES = 6  # a row in arrays: a base, and the number of a group
+OWN_BYTES = 32_768  # about what there is besides, however few rows there are: class, forms, states
 BUCKET_BYTES = 160  # a row in buckets: three lists, a bucket, and the numbers in them
 
 
@@ -85,10 +86,10 @@ class KeptEvaluation:
     @property
     def nbytes(self) -> int:
         if isinstance(self.index, Flat):
-            return self.index.nbytes + self._rows.nbytes
+            return OWN_BYTES + self.index.nbytes + self._rows.nbytes
         if self._position < 0:
-            return FLAT_BYTES * self._cluster.nodes.capacity  # as it will be
-        return BUCKET_BYTES * len(self.index.group_of) + self._rows.nbytes
+            return OWN_BYTES + FLAT_BYTES * self._cluster.nodes.capacity  # as it will be
+        return OWN_BYTES + BUCKET_BYTES * len(self.index.group_of) + self._rows.nbytes
 
     def sync(self, cycle: Cycle, pod: Any) -> Buckets | Flat:
         """Re-evaluates what changed since the last time. A plugin that fails spoils the whole: start over."""

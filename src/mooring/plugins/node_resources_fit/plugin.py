@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from mooring.cluster.columns import Bools, NodeColumns
-from mooring.cluster.nodes import Column, Ints, NodeTable
+from mooring.cluster.nodes import MOST_TAKEN, Column, Ints, NodeTable
 from mooring.cluster.view import NodeView
 from mooring.framework.answers import Rejections, failed
 from mooring.framework.cycle import Cycle
@@ -68,7 +68,7 @@ class NodeResourcesFit(Plugin):
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeView) -> Status | None:
         kept, table, row = self._kept, node._nodes, node.row
-        if kept.spec is pod.spec and kept.table is table:
+        if kept.spec is pod.spec and kept.layout is table.layout:
             needs = kept.value.needs
         else:
             needs = kept.of(pod.spec, table).needs
@@ -93,7 +93,7 @@ class NodeResourcesFit(Plugin):
         for number, (name, amount) in enumerate(self._needs(pod.spec), start=1):
             lacks = amount > nodes.free(name)
             short += lacks * (1 << number)
-            hopeless |= lacks & (amount > nodes.allocatable(name))
+            hopeless |= lacks & ((amount > nodes.allocatable(name)) | (nodes.requested(name) >= MOST_TAKEN))
             names.append(name)
         combinations, which = _distinct(2 * short + hopeless)
         statuses = [
@@ -108,7 +108,7 @@ class NodeResourcesFit(Plugin):
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeView) -> int:
         kept = self._kept
-        if kept.spec is pod.spec and kept.table is node._nodes:
+        if kept.spec is pod.spec and kept.layout is node._nodes.layout:
             asks = kept.value.asks
         else:
             asks = kept.of(pod.spec, node._nodes).asks
@@ -188,13 +188,14 @@ class NodeResourcesFit(Plugin):
 
 
 def _rejection(needs: tuple[Need, ...], row: int, *reasons: str) -> Status:
-    """Every reason; evicting pods cannot help when the node would be too small even if empty."""
+    """Every reason; evicting pods cannot help when the node would be too small even if empty, or when what
+    they take is beyond counting."""
     hopeless, short = False, list(reasons)
     for amount, allocatable, requested, name in needs:
-        has = allocatable.at[row]
-        if amount > has - requested.at[row]:
+        has, taken = allocatable.at[row], requested.at[row]
+        if amount > has - taken:
             short.append(name)
-            hopeless = hopeless or amount > has
+            hopeless = hopeless or amount > has or taken >= MOST_TAKEN
     return _status(tuple(short), hopeless)
 
 

@@ -19,7 +19,7 @@ from mooring.plugins.preemption.importance import NOT_STARTED, started_us
 EMPTY = 0  # the kind of a slot that nobody is in
 EMPTY_PRIORITY = 2**40  # above any pod's: an empty slot is nobody's victim
 START_BITS = NOT_STARTED.bit_length()
-FORGET_ABOVE = 500_000  # kinds; then all pods are looked at anew
+SPARE = 4096  # kinds that may be known beside two for each pod; then all pods are looked at anew
 NO_AMOUNTS: Ints = np.zeros(0, np.int64)
 
 
@@ -48,11 +48,11 @@ class Kinds:
         self._priority: Ints = NO_AMOUNTS
         self._ranks: Ints = NO_AMOUNTS
         self._keys_of: list[int] = []
-        self._amounts: dict[int, Ints] = {}
+        self._amounts: dict[str, Ints] = {}
 
-    def look_at(self, keys: tuple[str, ...]) -> None:
-        """Pods are told apart by the values of these labels."""
-        if keys != self._keys or len(self.all) > FORGET_ABOVE:
+    def look_at(self, keys: tuple[str, ...], pods: int) -> None:
+        """Pods, of which there are so many, are told apart by the values of these labels."""
+        if keys != self._keys or len(self.all) > 2 * pods + SPARE:
             self._keys = keys
             self._forget()
 
@@ -122,10 +122,9 @@ class Kinds:
 
     def amounts(self, resource: str) -> Ints:
         """What a pod of each kind takes of a resource."""
-        column = self._nodes.resource(resource)
-        known = self._amounts.get(column, NO_AMOUNTS)
-        more = (dict(kind.charge.columns).get(column, 0) for kind in self._new(known))
-        known = self._amounts[column] = _extended(known, more)
+        known = self._amounts.get(resource, NO_AMOUNTS)
+        more = (dict(kind.charge.amounts).get(resource, 0) for kind in self._new(known))
+        known = self._amounts[resource] = _extended(known, more)
         return known
 
     def _new(self, known: Ints) -> Iterable[Kind]:

@@ -47,7 +47,6 @@ class SingleRows:
         self._slots = slots
         self._need = need
         self._coverage = coverage
-        self._columns = [slots.nodes.resource(name) for name, _ in need.amounts]
         self._generation = -1
         self._taken: list[Amounts | None] = []  # by kind, if it is less important
         self._known: dict[tuple[int, ...], Single] = {}  # by what is left, and the kinds of the pods there
@@ -104,8 +103,8 @@ class SingleRows:
             self._generation, self._taken = kinds.generation, []
             self._known.clear()
         for kind in kinds.all[len(self._taken) :]:
-            amounts = dict(kind.charge.columns)
-            taken = (1, *(amounts.get(column, 0) for column in self._columns))
+            amounts = dict(kind.charge.amounts)
+            taken = (1, *(amounts.get(name, 0) for name, _ in self._need.amounts))
             self._taken.append(taken if kind.priority < self._need.priority else None)
         return self._taken
 
@@ -114,8 +113,8 @@ class SingleRows:
         nodes = self._slots.nodes
         ahead = self._slots.absent(others)
         left = [nodes.max_pods.at[row] - nodes.pods.at[row] - 1 - len(ahead)]
-        for column, (name, amount) in zip(self._columns, self._need.amounts, strict=True):
-            columns = nodes.resources[column]
+        for name, amount in self._need.amounts:
+            columns = nodes.of_resource(name)
             free = columns.allocatable.at[row] - columns.requested.at[row] - amount
             left.append(free - sum(request.amount(name) for request in ahead))
         return left

@@ -48,7 +48,7 @@ class PodSlots:
 
     def follow(self, keys: tuple[str, ...]) -> None:
         """Marks the rows that changed since the last time. Budgets look at these labels."""
-        self.kinds.look_at(keys)
+        self.kinds.look_at(keys, len(self._pods))
         journal = self.nodes.journal
         changed = journal.since(self._position) if self._position >= 0 else None
         self._position = journal.position

@@ -16,7 +16,7 @@ from mooring.framework.handle import Handle
 from mooring.framework.normalize import minimum_maximum
 from mooring.framework.plugin import PluginArgs
 from mooring.framework.status import Status, unresolvable
-from mooring.model.objects import Node, Pod
+from mooring.model.objects import Node, Object, Pod
 from mooring.plugins.kept import Sign
 from mooring.plugins.topology.carried import NOTHING_AGAINST, Against, Carried, CarriedIndex
 from mooring.plugins.topology.interpod_state import Counted, InterPodState, Weighed
@@ -71,6 +71,7 @@ class InterPodAffinity(DomainPlugin):
         self._index = CarriedIndex()
         self._namespaces = handle.lister("Namespace")
         self._namespaces_seen = -1
+        self._namespaces_changed: set[str] = set()  # since then
         self._asks_namespaces = False
         self._carried: dict[Any, RowCounts] = handle.counts.carrier(self.name, self._carries)
 
@@ -152,7 +153,7 @@ class InterPodAffinity(DomainPlugin):
             lambda namespace, labels: all(term.matches(namespace, labels) for term in wanted),
             next((term.needs for term in wanted if term.needs), None),
         )
-        return [(term.key, counts.all) for term in wanted]
+        return [(term.key, counts) for term in wanted]
 
     def _weighed(self, terms: Terms, carried: tuple[Carried, ...]) -> list[Weighed]:
         if self.args.ignore_preferred_terms_of_existing_pods and not terms.preferred:
@@ -169,7 +170,7 @@ class InterPodAffinity(DomainPlugin):
     def _pods(self, term: Term) -> RowCounts:
         """Pods a term means, per row."""
         key = ("pods of a term", term.ident)
-        return self.handle.counts.selector(key, term.matches, term.needs).all
+        return self.handle.counts.selector(key, term.matches, term.needs)
 
     # terms
 
@@ -252,10 +253,16 @@ class InterPodAffinity(DomainPlugin):
         version = self._namespaces.version
         if version == self._namespaces_seen:
             return
-        seen_before, self._namespaces_seen = self._namespaces_seen >= 0, version
-        if seen_before and self._asks_namespaces:
-            self.handle.counts.recount()
+        self._namespaces_seen = version
+        changed, self._namespaces_changed = self._namespaces_changed, set()
+        if self._asks_namespaces and self.handle.counts.recount(changed):
             self.handle.invalidate()
+
+    def object_seen(self, before: Object | None, found: Object | None) -> None:
+        """Terms may select pods by the labels of their namespace."""
+        changed = found or before
+        if changed is not None and changed.kind == "Namespace":
+            self._namespaces_changed.add(changed.metadata.name)
 
     # hints
 

@@ -201,10 +201,9 @@ class PodTopologySpread(DomainPlugin):
             return RowCounts()
         key = ("spread", namespace, canonical(constraint.selector))
         matches = Matcher(constraint.selector)
-        counts = self.handle.counts.selector(
-            key, lambda other, labels: other == namespace and matches(labels), matches.needs
+        return self.handle.counts.selector(
+            key, lambda other, labels: other == namespace and matches(labels), matches.needs, staying=True
         )
-        return counts.staying
 
     def events(self) -> list[Interest]:
         pods = Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL | Action.UPDATE_POD_TOLERATION

@@ -77,8 +77,8 @@ class Arena(Stage):
         """Everything that is counted of nodes, and who is on them."""
         nodes, pods = self.engine.cluster.nodes, self.engine.cluster.pods
         return (
-            [each.requested.array.tolist() for each in nodes.resources],
-            [each.releasing.array.tolist() for each in nodes.resources],
+            [each.requested.array.tolist() for each in nodes.resources.values()],
+            [each.releasing.array.tolist() for each in nodes.resources.values()],
             nodes.pods.array.tolist(),
             [list(pods.on(row)) for row in range(nodes.high)],
         )

@@ -104,6 +104,9 @@ class PodGroups:
         write = self._wanted(key, gang, now)
         sent = self._sent.pop(key, None)
         if write is None:
+            if gang.pod_group is None and not list(gang.pods):  # nothing is left to write about
+                self._own.discard(key)
+                self._pace.forget(key)
             return
         if sent is not None and sent.write == write and now - sent.at < RESEND_S:
             self._sent[key] = sent

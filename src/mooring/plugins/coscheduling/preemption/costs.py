@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from mooring.cluster.nodes import Ints
+from mooring.cluster.nodes import MOST_TAKEN, Ints
 from mooring.framework.capacity import Freed
 from mooring.framework.trial import Demand
 from mooring.plugins.coscheduling.preemption.possible import Places, Possible
@@ -62,11 +62,11 @@ def pods_to_go(places: Places, demand: Demand | None, freed: Freed, taken: Freed
     high = nodes.high
     many: Ints = np.zeros(high, np.int64)
     for name, amount in demand.amounts if demand is not None else ():
-        column = nodes.resource(name)
-        columns = nodes.resources[column]
+        columns = nodes.of_resource(name)
         short = amount - columns.allocatable.array[:high] + columns.requested.array[:high]
-        short = short + taken.columns[column]
-        frees = np.maximum(freed.columns[column], 1)
-        pods = -(-np.maximum(short, 0) * freed.places // frees)
-        many = np.maximum(many, pods)
+        short = short + taken.columns[name]
+        frees = np.maximum(freed.columns[name], 1)
+        missing = np.maximum(short, 0).astype(np.float64)  # the product may be beyond 64 bits
+        pods = np.ceil(missing * freed.places / frees)
+        many = np.maximum(many, np.minimum(pods, MOST_TAKEN).astype(np.int64))
     return many

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mooring.cluster.charge import Charge, Charges
 from mooring.cluster.columns import Rows
-from mooring.cluster.nodes import Ints, NodeTable
+from mooring.cluster.nodes import MOST_TAKEN, Ints, NodeTable
 from mooring.cluster.pods import Hold, Placed, PodTable
 from mooring.framework.capacity import Freed
 from mooring.model.objects import Pod
@@ -31,7 +32,7 @@ class Places:
     def __init__(self, nodes: NodeTable, pods: PodTable) -> None:
         self.nodes = nodes
         self.pods = pods
-        self._charges = Charges(nodes.resource)
+        self._charges = Charges()
 
     def charge(self, pod: Pod) -> Charge:
         """What a pod that has no place yet will take."""
@@ -139,8 +140,8 @@ class Possible:
         """The priorities of possible victims, lowest first."""
         return sorted({placed.pod.spec.priority or 0 for going in self.going.values() for placed in going})
 
-    def freed(self, columns: Iterable[int], *, leaving: bool) -> Freed:
-        """What is free besides, of these columns, once all victims have gone, and those leaving as well."""
+    def freed(self, resources: Iterable[str], *, leaving: bool) -> Freed:
+        """What is free besides, of these resources, once all victims have gone, and those leaving as well."""
         high = self._places.nodes.high
         rows: list[int] = []
         gone: list[Placed] = []
@@ -148,31 +149,35 @@ class Possible:
             for row, placed in by_row.items():
                 rows += [row] * len(placed)
                 gone += placed
-        return _freed(np.array(rows, np.intp), [placed.charge for placed in gone], columns, high)
+        return _freed(np.array(rows, np.intp), [placed.charge for placed in gone], resources, high)
 
 
-def taken(places: Places, awaited: Awaited, columns: Iterable[int]) -> Freed:
+def taken(places: Places, awaited: Awaited, resources: Iterable[str]) -> Freed:
     """What those take who are to come to nodes first."""
     nodes = places.nodes
     coming = [(nodes.rows[name], pod) for name, pods in awaited.items() for pod in pods if name in nodes.rows]
     at = np.array([row for row, _ in coming], np.intp)
-    return _freed(at, [places.charge(pod) for _, pod in coming], columns, nodes.high)
+    return _freed(at, [places.charge(pod) for _, pod in coming], resources, nodes.high)
 
 
-def _freed(at: Rows, charges: list[Charge], columns: Iterable[int], high: int) -> Freed:
+def _freed(at: Rows, charges: list[Charge], resources: Iterable[str], high: int) -> Freed:
     places: Ints = np.bincount(at, minlength=high).astype(np.int64)
-    return Freed(places, {column: _summed(at, charges, column, high) for column in columns})
+    return Freed(places, {name: _summed(at, charges, name, high) for name in resources})
 
 
-def _summed(at: Rows, charges: list[Charge], column: int, high: int) -> Ints:
-    """Amounts of one column by row; pods that ask for the same share one charge, which is read once."""
+def _summed(at: Rows, charges: list[Charge], resource: str, high: int) -> Ints:
+    """Amounts of one resource by row; pods that ask for the same share one charge, which is read once."""
     known: dict[int, int] = {}
     amounts = []
     for charge in charges:
         amount = known.get(id(charge))
         if amount is None:
-            amount = known[id(charge)] = dict(charge.columns).get(column, 0)
+            amount = known[id(charge)] = dict(charge.amounts).get(resource, 0)
         amounts.append(amount)
+    if any(charge.heavy for charge in charges):  # more than 64 bits together
+        sums: NDArray[np.object_] = np.zeros(high, np.object_)
+        np.add.at(sums, at, np.array(amounts, np.object_))
+        return np.minimum(sums, MOST_TAKEN).astype(np.int64)
     total: Ints = np.zeros(high, np.int64)
     np.add.at(total, at, np.array(amounts, np.int64))
     return total

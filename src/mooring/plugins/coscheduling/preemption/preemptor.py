@@ -102,10 +102,9 @@ class Preemptor:
     def alike(self) -> bool:
         return len({id(demand) for demand in self._demands.values()}) == 1
 
-    def columns(self) -> set[int]:
+    def resources(self) -> set[str]:
         """The resources that matter."""
-        names = {name for demand in self._demands.values() if demand for name, _ in demand.amounts}
-        return {self._nodes.resource(name) for name in names}
+        return {name for demand in self._demands.values() if demand for name, _ in demand.amounts}
 
     def may_use(self) -> Bools:
         """The rows some member may use, whoever goes."""

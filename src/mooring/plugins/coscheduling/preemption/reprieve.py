@@ -36,10 +36,10 @@ class Unit(NamedTuple):
 
 
 class Reserved(NamedTuple):
-    """What others that are to come to a node first take of what members there need, by column."""
+    """What others that are to come to a node first take of what members there need, by resource."""
 
     pods: int
-    amounts: dict[int, int]
+    amounts: dict[str, int]
 
 
 def units(gone: Iterable[Placed], possible: Possible) -> list[Unit]:
@@ -95,8 +95,7 @@ class Reprieve:
             others = awaited.get(name, ())
             reserved = self._reserved.setdefault(self._nodes.rows[name], Reserved(len(others), {}))
             for resource, _ in () if demand is None else demand.amounts:
-                column = self._nodes.resource(resource)
-                reserved.amounts[column] = sum(other.request.amount(resource) for other in others)
+                reserved.amounts[resource] = sum(other.request.amount(resource) for other in others)
 
     def victims(self, gone: Sequence[Unit], disruptions: Disruptions) -> list[Placed]:
         """Who does not come back, the most important first."""
@@ -201,8 +200,8 @@ class Reprieve:
         nodes = self._nodes
         if nodes.pods.at[row] + reserved.pods > nodes.max_pods.at[row]:
             return False
-        for column, amount in reserved.amounts.items():
-            columns = nodes.resources[column]
+        for resource, amount in reserved.amounts.items():
+            columns = nodes.of_resource(resource)
             if columns.requested.at[row] + amount > columns.allocatable.at[row]:
                 return False
         return True

@@ -67,10 +67,10 @@ class Search:
         self._cleared = cleared
         self._costs = Costs(possible, places)
         self._rows = possible.rows()
-        columns = preemptor.columns()
-        going = possible.freed(columns, leaving=False)
-        everything = possible.freed(columns, leaving=True) if possible.leaving else going
-        others = taken(places, awaited, columns)
+        resources = preemptor.resources()
+        going = possible.freed(resources, leaving=False)
+        everything = possible.freed(resources, leaving=True) if possible.leaving else going
+        others = taken(places, awaited, resources)
         self.most = preemptor.most(everything.less(others))
         self._freed = going.less(others)
         self._going, self._others = going, others
