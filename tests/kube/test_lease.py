@@ -95,6 +95,34 @@ def test_times_in_the_lease_are_not_believed() -> None:
     in_virtual_time(run())
 
 
+def test_the_time_of_a_dead_leader_passes_while_another_gets_ready() -> None:
+    async def run() -> None:
+        server = LeaseServer()
+        server.change(holderIdentity="x", leaseDurationSeconds=15)
+        ready = asyncio.Event()
+        b = Candidate(server, "b", is_ready=ready.is_set)
+        await asyncio.sleep(20.0)
+        assert b.words == []
+        assert server.spec["holderIdentity"] == "x"
+        ready.set()
+        await asyncio.sleep(1.0)
+        assert b.words == ["started"]
+        await b.die()
+
+    in_virtual_time(run())
+
+
+def test_who_is_not_ready_makes_no_lease() -> None:
+    async def run() -> None:
+        server = LeaseServer()
+        b = Candidate(server, "b", is_ready=lambda: False)
+        await asyncio.sleep(20.0)
+        assert server.lease is None
+        await b.die()
+
+    in_virtual_time(run())
+
+
 def test_the_lease_says_how_long_it_is_good_for() -> None:
     async def run() -> None:
         server = LeaseServer()

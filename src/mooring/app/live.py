@@ -139,9 +139,10 @@ class LiveScheduler:
     async def _live(self, group: asyncio.TaskGroup) -> None:
         """Follows the cluster, waits until it leads, and then decides."""
         self._begin(group, self._transport.warm())
+        self._stand(group)
         if not self._config.delay_cache_until_active:
             await self._follow(group)
-        await self._lead(group)
+        await self._lead()
         if self._config.delay_cache_until_active:
             await self._follow(group)
         else:
@@ -170,11 +171,18 @@ class LiveScheduler:
         self.is_caught_up = True
         log.info("the cluster is known: %s", self.informers.counts)
 
-    async def _lead(self, group: asyncio.TaskGroup) -> None:
-        if self.elector is not None and self._lease is not None:
-            log.info("waiting for the lease, as %s", self.elector.identity)
+    def _stand(self, group: asyncio.TaskGroup) -> None:
+        """Takes part in the election: looks at the lease now, and takes it once the cluster is known."""
+        if self._lease is not None:
             self._lease.start(partial(self._start, group), self._lose, self._doubt)
+
+    async def _lead(self) -> None:
+        if self.elector is not None:
+            log.info("waiting for the lease, as %s", self.elector.identity)
             await self._leading.wait()
+
+    def _is_ready_to_lead(self) -> bool:
+        return self.is_caught_up or self._config.delay_cache_until_active
 
     def _start(self, group: asyncio.TaskGroup) -> None:
         """The lease is this one's: for the first time, or again."""
@@ -250,7 +258,14 @@ class LiveScheduler:
         if not settings.leader_elect:
             return None
         client = Client(self._lease_transport, retries=0, traffic=self.traffic)
-        return LeaderElector(client, settings, new_identity(), announce=self._announce, stuck=stuck)
+        return LeaderElector(
+            client,
+            settings,
+            new_identity(),
+            announce=self._announce,
+            stuck=stuck,
+            is_ready=self._is_ready_to_lead,
+        )
 
     def _announce(self, lease: Reference, note: str) -> None:
         """Called in the lease's thread; Events are recorded in this one's."""

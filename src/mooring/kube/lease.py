@@ -68,6 +68,7 @@ class LeaderElector:
         announce: Callable[[Reference, str], None] = lambda lease, note: None,
         on_new_leader: Callable[[str], None] = lambda identity: None,
         stuck: Callable[[], str] = lambda: "",
+        is_ready: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = clock,
         now: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -80,6 +81,7 @@ class LeaderElector:
         self._announce = announce
         self._on_new_leader = on_new_leader
         self._stuck = stuck
+        self._is_ready = is_ready
         self._clock = clock
         self._now = now
         self._sleep = sleep
@@ -233,12 +235,15 @@ class LeaderElector:
             return False
 
     async def _take(self) -> bool:
-        """Looks at the lease; takes it when it is free, has run out, or is this one's own."""
+        """Looks at the lease; takes it when it is free, has run out, or is this one's own.
+
+        Who is not ready to lead looks all the same: the time in which a lease runs out then passes meanwhile.
+        """
         try:
             self._observe(Lease.read(await self._client.get(LEASES, self._key)))
         except NotFound:
-            return not (self._others_lead() or self._resigned) and await self._create()
-        if self._others_lead() or self._resigned:
+            return self._may_take() and await self._create()
+        if not self._may_take():
             return False
         assert self._seen is not None
         return await self._write(self._seen)
@@ -284,6 +289,9 @@ class LeaderElector:
         if holder and holder != self.leader:
             self.leader = holder
             self._on_new_leader(holder)
+
+    def _may_take(self) -> bool:
+        return self._is_ready() and not self._resigned and not self._others_lead()
 
     def _others_lead(self) -> bool:
         """Whether somebody else holds a lease that has not run out. One that was deleted runs out as well."""
