@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
 from engine.stage import node, pod
@@ -91,6 +94,14 @@ def test_filter_answers(answer: bytes, by_name: bool, expected: FilterResult) ->
 def test_unreadable_filter_answers(answer: bytes) -> None:
     with pytest.raises(AnswerError):
         read_filter(answer, by_name=True)
+
+
+@pytest.mark.parametrize("before", [b"", b'{"Error":', b'{"Nodes":', b'{"Nodes":{"items":', b'[{"Host":'])
+@pytest.mark.parametrize("read", [read_priorities, read_preemption, partial(read_filter, by_name=False)])
+def test_answers_without_end_in_depth(read: Callable[[bytes], object], before: bytes) -> None:
+    for deep in (b"[" * 100_000, b'{"a":' * 100_000):
+        with pytest.raises(AnswerError):
+            read(before + deep)
 
 
 def test_unreadable_nodes() -> None:

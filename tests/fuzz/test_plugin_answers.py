@@ -19,7 +19,7 @@ from fuzz.odd_plugins import ASKED, NAME, SESSION, SORTS, TOLD, OddWorld, nodes,
 from mooring.framework.meter import Meter
 from mooring.framework.scope import Scope
 
-EVERY = 1 if IS_LONG else 7  # of the values: each point has others
+EVERY = 1 if IS_LONG else 13  # of the values: each point has others
 SCOPED = ("filter", "score", "filter_nodes", "score_nodes", "normalize", "sign", "version", "statuses_of")
 MOST_SAID = 10_000  # characters of a message
 
@@ -187,7 +187,7 @@ def _drop(world: OddWorld, name: str) -> None:
         world.stage.delete(node(name))
 
 
-@fuzzed(played=25)
+@fuzzed(played=8)
 def test_plugins_of_chance(rng: random.Random) -> None:
     chance, seed = Chance(rng), rng.random()
     kept = live(random.Random(seed), chance, keep=True)

@@ -15,6 +15,7 @@ from mooring.errors import MooringError
 from mooring.model.objects import Node, Pod
 
 T = TypeVar("T")
+NOT_READ = (msgspec.DecodeError, RecursionError)  # no JSON, not what it should be, or without end in depth
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
@@ -127,7 +128,7 @@ def read_priorities(answer: bytes) -> list[HostPriority]:
         lowered = [{key.lower(): value for key, value in row.items()} for row in rows]
         plain = [{"Host": row.get("host") or "", "Score": row.get("score") or 0} for row in lowered]
         return _convert(plain, list[HostPriority])
-    except msgspec.DecodeError as error:
+    except NOT_READ as error:
         raise AnswerError(str(error)) from None
 
 
@@ -173,7 +174,7 @@ def _read(raw: msgspec.Raw | None, kind: Any) -> Any:
         return None
     try:
         return msgspec.json.decode(raw, type=kind)
-    except msgspec.DecodeError as error:
+    except NOT_READ as error:
         raise AnswerError(str(error)) from None
 
 
