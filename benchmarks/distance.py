@@ -103,7 +103,7 @@ def webhook(plane: ControlPlane, seconds: float) -> Iterator[None]:
         return
     (port,) = free_ports(1)
     pair = plane.authority.server("webhook")
-    loop, started = asyncio.new_event_loop(), threading.Event()
+    loop, started, ended = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
 
     async def allow(request: web.Request) -> web.Response:
         asked = await request.json()
@@ -115,16 +115,15 @@ def webhook(plane: ControlPlane, seconds: float) -> Iterator[None]:
         app.router.add_post("/", allow)
         tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         tls.load_cert_chain(pair.certificate, pair.key)
-        runner = web.AppRunner(app, access_log=None)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
         await web.TCPSite(runner, LOOPBACK, port, ssl_context=tls).start()
         started.set()
+        await ended.wait()
+        await runner.cleanup()
 
-    def run() -> None:
-        loop.run_until_complete(serve())
-        loop.run_forever()
-
-    threading.Thread(target=run, daemon=True).start()
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()), daemon=True)
+    thread.start()
     started.wait()
     bundle = plane.authority.certificate.read_bytes()
     plane.api.create(WEBHOOKS, webhook_of(f"https://{LOOPBACK}:{port}/", bundle))
@@ -132,7 +131,8 @@ def webhook(plane: ControlPlane, seconds: float) -> Iterator[None]:
         yield
     finally:
         plane.api.delete(f"{WEBHOOKS}/{WEBHOOK}")
-        loop.call_soon_threadsafe(loop.stop)
+        loop.call_soon_threadsafe(ended.set)
+        thread.join()
 
 
 def webhook_of(url: str, authority: bytes) -> dict[str, object]:

@@ -65,7 +65,7 @@ def test_events_that_are_on_their_way_are_waited_for() -> None:
         made.pod("p0", "2")
         await catching_up
         assert made.told == [(CHANGE, "p0", "2")]
-        assert [each.get("limit") for each in made.asked if is_list(each)] == ["500", "1"]
+        assert [each.get("limit") for each in made.asked if is_list(each)] == ["2000", "1"]
 
     following(3, work)
 
@@ -73,7 +73,7 @@ def test_events_that_are_on_their_way_are_waited_for() -> None:
 def test_if_there_are_no_events_some_are_listed() -> None:
     async def work(made: Following) -> None:
         await made.informer.catch_up()
-        assert [each.get("limit") for each in made.asked if is_list(each)] == ["500", "1", "500"]
+        assert [each.get("limit") for each in made.asked if is_list(each)] == ["2000", "1", "2000"]
 
     following(4, work)
 
@@ -81,7 +81,7 @@ def test_if_there_are_no_events_some_are_listed() -> None:
 def test_if_there_are_no_events_many_are_watched_shortly() -> None:
     async def work(made: Following) -> None:
         await made.informer.catch_up()
-        assert [each.get("limit") for each in made.asked if is_list(each)] == ["500", "1"]
+        assert [each.get("limit") for each in made.asked if is_list(each)] == ["2000", "1"]
         assert made.asked[-1]["timeoutSeconds"] == "3"
         assert made.informer.down_since is None
 
@@ -93,7 +93,7 @@ def test_a_server_whose_short_watch_says_nothing_is_listed() -> None:
         made.plan.answers = [lambda: None, _raise(Refused(503, "busy"))]  # the version, then the watch
         made.awake = asyncio.Event()
         await made.informer.catch_up()
-        assert [each.get("limit") for each in made.asked if is_list(each)] == ["500", "1", "500"]
+        assert [each.get("limit") for each in made.asked if is_list(each)] == ["2000", "1", "2000"]
 
     following(5, work)
 
@@ -105,7 +105,7 @@ def test_versions_that_are_no_numbers_have_no_order(monkeypatch: pytest.MonkeyPa
 
         monkeypatch.setattr(informer.Informer, "_newest", newest)
         await made.informer.catch_up()
-        assert [each.get("limit") for each in made.asked if is_list(each)] == ["500", "500"]
+        assert [each.get("limit") for each in made.asked if is_list(each)] == ["2000", "2000"]
 
     following(5, work)
 

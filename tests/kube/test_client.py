@@ -215,7 +215,7 @@ async def test_pages_of_a_far_server_grow() -> None:
     far = Client(script, clock=lambda: float(next(ticks)))
     async for _ in far.list_pages(PODS):
         pass
-    assert [dict(asked.query)["limit"] for asked in script.asked] == ["500", "2000", "4000", "4000", "4000"]
+    assert [dict(asked.query)["limit"] for asked in script.asked] == ["2000", "8000", "8000", "8000", "8000"]
 
 
 async def test_the_next_page_is_asked_for_while_one_is_read() -> None:

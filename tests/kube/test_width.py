@@ -21,10 +21,14 @@ LEAST, MOST, CALLERS = 8, 100, 200  # callers: fewer than may be under way when 
 
 class Answering:
     """Takes `answer_s` for each request of a connection, one after the other; `at_once` in all. The way there
-    and back takes `away_s`, for all that is sent in one write."""
+    and back takes `away_s`, for all that is sent in one write. What only asks whether somebody is there may
+    take as long."""
 
-    def __init__(self, answer_s: float, at_once: int = 1_000_000, away_s: float = 0.0) -> None:
+    def __init__(
+        self, answer_s: float, at_once: int = 1_000_000, away_s: float = 0.0, *, always: bool = False
+    ) -> None:
         self.away_s = away_s
+        self.always = always
         self.answer_s, self.free = answer_s, asyncio.Semaphore(at_once)
         self.under_way = self.most_under_way = self.connections = 0
         self.bears = 1_000_000
@@ -34,7 +38,7 @@ class Answering:
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
-                if head.startswith(b"GET"):
+                if head.startswith(b"GET") and not self.always:
                     self.send(writer, OK)
                     continue
                 self.under_way += 1
@@ -104,6 +108,13 @@ def test_who_is_slow_is_asked_over_many(answer_s: float) -> None:
     assert connections == MOST
     assert told == [TOGETHER * MOST]
     assert answers > 0.8 * MOST * 20.0 / answer_s
+
+
+def test_who_is_slow_whatever_it_is_asked_is_found_out() -> None:
+    """At first that looks like a long way."""
+    answers, _, told = played(Answering(0.2, always=True), 20.0)
+    assert max(told) == TOGETHER * MOST
+    assert answers > 0.6 * MOST * 20.0 / 0.2
 
 
 def test_to_who_is_far_away_several_go_together() -> None:

@@ -11,6 +11,7 @@ What is long, compressed, streamed or goes through a proxy is not for here.
 from __future__ import annotations
 
 import asyncio
+import math
 import ssl
 import time
 from collections import deque
@@ -20,7 +21,7 @@ from mooring.errors import Unreachable
 from mooring.kube.connection import NEVER_SENT, Asked, Connection
 from mooring.kube.http_answer import Answer
 from mooring.kube.silence import LOOK_S, Silence
-from mooring.kube.width import Width
+from mooring.kube.width import TOGETHER, Width
 
 IDLE_S = 45.0  # servers close connections idle for longer; a write must not meet that
 DEPTH = 8  # requests in one write, at most: a server answers them one after the other
@@ -158,7 +159,8 @@ class Connections:
                 return 1  # behind each other they would wait for longer than for a connection
             of_many = -(-(len(self._queue) + self._under_way) // self._width.now)
         of_quick = -(-len(self._queue) // SPREAD) if self._answer_s < QUICK_S else 1
-        return min(DEPTH, max(of_many, of_quick))
+        is_slow = SLOW_S < self._width.service_s < math.inf
+        return min(TOGETHER if is_slow else DEPTH, max(of_many, of_quick))
 
     def _wait_for_connection(self, now: float) -> None:
         if self._width.waited(now):

@@ -16,7 +16,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from mooring.errors import ApiError, ConfigError, Unreachable
+from mooring.errors import ApiError, ConfigError, MooringError, Unreachable
 from mooring.kube.access import Access, User
 from mooring.kube.channels import Channels
 from mooring.kube.credentials import Credential, Credentials, FixedCredentials
@@ -169,7 +169,7 @@ class Transport:
 
     async def warm(self) -> None:
         """Opens a few connections ahead of the first request that is in a hurry. Never fails."""
-        with suppress(ApiError):
+        with suppress(MooringError):
             channels = await self._ready(self._credentials.current() or await self._credentials.renew())
             if channels.short is not None:
                 await channels.short.warm(WARM)

@@ -28,8 +28,9 @@ class Width:
         self.is_settled = most <= least  # nothing is to be gained by waiting for more of them
         self._least, self._most = least, most
         self._before = least  # the number before it grew
-        self._answer_s: float | None = None  # how long an answer takes, lately
-        self._distance_s = math.inf  # how long it took when it took least
+        self.service_s = math.inf  # that the server itself takes for an answer, lately; unknown at first
+        self._answer_s = 0.0  # that the answers to what goes out together take, lately
+        self._distance_s = math.inf  # that the way there and back takes: the least an answer ever took
         self._answers, self._since = 0, -math.inf
         self._waited = False
         self._rate = 0.0  # answers a second before it grew; 0 while it has not
@@ -40,11 +41,6 @@ class Width:
         """How many requests may be under way: more only wait for each other."""
         return min(CALLS, TOGETHER * self.now)
 
-    @property
-    def service_s(self) -> float:
-        """How long the server itself takes for an answer; nobody knows before the first."""
-        return math.inf if self._answer_s is None else self._answer_s - self._distance_s
-
     def measured(self, distance_s: float) -> None:
         """The way there and back takes so long."""
         self._distance_s = min(self._distance_s, distance_s)
@@ -52,19 +48,19 @@ class Width:
     def waited(self, now: float) -> bool:
         """A request has to wait for a connection. True when `now` has changed."""
         self._waited = True
-        takes_s = self._distance_s if self._answer_s is None else self._answer_s
-        if self.is_settled or self._rate or takes_s == math.inf or now < self._rests_until:
+        if self.is_settled or self._rate or self._distance_s == math.inf or now < self._rests_until:
             return False
         return self._grow(self._guessed_rate(), now)
 
     def answered(self, answers: int, took_s: float, now: float) -> bool:
         """So many requests that went out together have been answered. True when `now` has changed."""
-        known = self._answer_s
-        self._answer_s = took_s if known is None else known + SMOOTHING * (took_s - known)
         self.measured(took_s)
+        service_s, known = (took_s - self._distance_s) / answers, self.service_s
+        self.service_s = service_s if known == math.inf else known + SMOOTHING * (service_s - known)
+        self._answer_s += SMOOTHING * (took_s - self._answer_s)
         self._answers += answers
         rounds = ROUNDS if self._rate else 1
-        if now - self._since < max(ROUND_S, rounds * self._answer_s):
+        if now - self._since < max(ROUND_S, rounds * max(took_s, self._answer_s)):
             return False
         rate, waited = self._answers / (now - self._since) or self._guessed_rate(), self._waited
         self._begin(now)
@@ -90,11 +86,10 @@ class Width:
 
     def _guessed_rate(self) -> float:
         """Answers a second when all connections there may be are busy; for as long as none were counted."""
-        takes_s = self._distance_s if self._answer_s is None else self._answer_s
-        return self.now / max(takes_s, ROUND_S)
+        return self.now / max(self._distance_s, self._answer_s, ROUND_S)
 
     def _grow(self, rate: float, now: float) -> bool:
-        is_known = self._answer_s is not None
+        is_known = self.service_s < math.inf
         alone_s = self._distance_s / TOGETHER + (self.service_s if is_known else 0.0)
         wanted = min(self._most, max(self._least, math.ceil(ENOUGH * alone_s)))
         self.is_settled = is_known and wanted <= self.now
