@@ -22,6 +22,7 @@
     ├── ClusterError         a change the cluster refuses (unknown node, pod taken twice)
     ├── ScopeError           a plugin reads what its scope or signature does not declare
     ├── PluginFailed         a plugin raised or answered nonsense; costs its pod one cycle
+    │   └── OverBudget       it took longer than it may, or did so too often to be asked now
     └── InvariantError       Mooring contradicts itself: always a bug in Mooring
 
     PointTimedOut            a plugin's method takes far too long; raised in it, past any `except Exception`
@@ -184,6 +185,14 @@ class PluginFailed(MooringError):
         self.point = point
         self.what = what
         super().__init__(what)
+
+
+class OverBudget(PluginFailed):
+    """A plugin took longer than it may. `skips`: it was to score, and the pod goes without."""
+
+    def __init__(self, plugin: str, point: str, what: str, *, skips: bool) -> None:
+        super().__init__(plugin, point, what)
+        self.skips = skips
 
 
 class Unreadable(MooringError):

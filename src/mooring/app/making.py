@@ -10,6 +10,7 @@ from mooring.config.load import SchedulerConfig, default_config, load_config
 from mooring.engine.backoff import Backoff
 from mooring.engine.engine import Engine
 from mooring.errors import ConfigError
+from mooring.framework.budget import Budgets
 from mooring.framework.meter import Meter
 from mooring.framework.registry import Registry
 
@@ -36,6 +37,7 @@ def make_engine(
     gates: FeatureGates | None = None,
     keep_scores: bool = False,
     meter: Meter | None = None,
+    budgets: Budgets | None = None,
 ) -> Engine:
     """The engine a configuration asks for."""
     backoff = Backoff(config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds)
@@ -48,4 +50,5 @@ def make_engine(
         keep_scores=keep_scores,
         extenders=config.extenders,
         meter=meter,
+        budgets=budgets,
     )

@@ -23,6 +23,7 @@ from mooring.config.load import SchedulerConfig
 from mooring.config.written import as_yaml
 from mooring.engine.engine import Engine
 from mooring.errors import ConfigError
+from mooring.framework.budget import Budgets
 from mooring.framework.meter import Meter
 from mooring.kube.access import Access
 from mooring.kube.locate import find_access
@@ -42,7 +43,8 @@ def run(options: RunOptions) -> int:
         return write_config(config, options.write_config_to)
     seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(64)
     meter = Meter(time.perf_counter)
-    engine = make_engine(config, registry, seed=seed, gates=options.gates, meter=meter)
+    budgets = Budgets(time.perf_counter, meter)
+    engine = make_engine(config, registry, seed=seed, gates=options.gates, meter=meter, budgets=budgets)
     kubeconfig = options.kubeconfig_file(config.client_connection)
     access = find_access(str(kubeconfig or ""), master=options.master)
     policies = Policies(files_of(registry.get(name) for name in registry.names()))

@@ -57,6 +57,8 @@ class Planner:
             args=args,
             ties=reader.options.ties,
             adaptive=reader.options.adaptive,
+            policy_budget_s=reader.options.policy_budget,
+            over_budget=reader.options.over_budget,
             origins=reader.origins,
             hooked=hooked,
         )

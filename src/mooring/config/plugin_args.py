@@ -7,11 +7,12 @@ are not enabled, so one file serves both schedulers.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from mooring.config.document import Origin, Path
+from mooring.config.durations import Duration
 from mooring.config.entries import REMOVED, Entries, removed
 from mooring.config.scheduler import API_VERSION, ConfigStruct, PluginConfigEntry
 from mooring.config.struct_check import convert
@@ -22,10 +23,14 @@ TIES = ("Random", "First")
 
 
 class MooringArgs(ConfigStruct, frozen=True):
-    """`ties`: how equally good nodes are told apart. `adaptive`: look at fewer nodes in big clusters."""
+    """`ties`: how equally good nodes are told apart. `adaptive`: look at fewer nodes in big clusters.
+    `policy_budget`: how long a policy may take for one attempt at a pod. `over_budget`: whether the pod goes
+    on without the score of one that takes longer (`skip`), or not (`fail`)."""
 
     ties: str = "Random"
     adaptive: bool = False
+    policy_budget: Duration = Duration(1)
+    over_budget: Literal["skip", "fail"] = "skip"
 
 
 class ArgsReader:
@@ -117,7 +122,7 @@ class ArgsReader:
             return
         if options.ties in TIES or self._is_scorer((*path, "ties"), options.ties):
             ties = self._entries.known_as(options.ties)
-            self.options = MooringArgs(ties=ties, adaptive=options.adaptive)
+            self.options = msgspec.structs.replace(options, ties=ties)
 
     def _is_scorer(self, path: Path, name: str) -> bool:
         found = self._entries.resolve(path, name) if ":" in name else name

@@ -42,6 +42,8 @@ class ProfilePlan(msgspec.Struct, frozen=True, kw_only=True):
     args: dict[str, object]
     ties: str = "Random"
     adaptive: bool = False
+    policy_budget_s: float = 1.0  # for one attempt at a pod; 0: as long as it takes
+    over_budget: str = "skip"  # or "fail": what becomes of the pod when a policy's score takes too long
     origins: dict[str, Origin] = {}  # where the file gives a plugin its arguments, if it does
     hooked: tuple[str, ...] = ()  # enabled plugins that serve none of these points, only Mooring's own
 

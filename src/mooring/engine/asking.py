@@ -16,6 +16,7 @@ from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import Bools
 from mooring.cluster.nodes import Ints
 from mooring.cluster.view import ClusterView, NodeView
+from mooring.errors import OverBudget
 from mooring.framework import answers
 from mooring.framework.answers import FILTER_CODES
 from mooring.framework.cycle import Cycle
@@ -59,11 +60,14 @@ class Asking:
     def _given(self, form: Form, cycle: Cycle, shown: Any, among: Bools) -> list[Any] | None:
         """What the plugin answers, node by node; None when it raises."""
         try:
-            return list(map(form.one_method, repeat(cycle), repeat(shown), self._nodes(among)))
+            nodes = form.paced(self._nodes(among))
+            return list(map(form.loop_method, repeat(cycle), repeat(shown), nodes))
+        except OverBudget:
+            raise
         except Exception:
             return None
         except BaseException as error:
-            raise answers.raised(form.name, form.point, error) from error
+            raise form.raised(error) from error
 
     def _nodes(self, among: Bools) -> Sequence[NodeView]:
         for row in range(len(self._views), len(among)):

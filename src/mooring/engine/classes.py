@@ -52,7 +52,7 @@ class ProfileClasses:
         unsigned = [p for p in plugins if not signs_itself(type(p))]
         self._unsigned = {p.name: WHOLE_POD for p in unsigned}  # nothing to ask them: they read the whole pod
         self._by_pod = [p for p in plugins if p not in self._by_spec and p not in unsigned]
-        self._signs_by_pod = [(p, p.sign) for p in self._by_pod]
+        self._signs_by_pod = [(p, profile.timed(p.name, "sign", p.sign)) for p in self._by_pod]
         self._whole_pod = any(form.hides_identity for form in _forms(profile))
         self._spec_signs: dict[int, SpecSigns] = {}
         self._spec_signs_before: dict[int, SpecSigns] = {}

@@ -88,6 +88,7 @@ class SchedulingCycle:
         except NoNodes:
             attempt.decisions.append(self.fail(queued, now, NO_NODES, None, "", reason=UNSCHEDULABLE))
         except PluginFailed as failure:
+            self._engine.stories.note(attempt, "", str(failure), failure.plugin)
             attempt.decisions.append(self.fail(queued, now, str(failure), None, "", blamed=failure.plugin))
         except Exception as error:
             self._went_wrong(attempt, error)
@@ -110,6 +111,8 @@ class SchedulingCycle:
         engine, profile = self._engine, attempt.profile
         if not engine.cluster.nodes.rows:
             raise NoNodes
+        if profile.ledgers:
+            profile.begin(attempt.cycle, attempt.queued.pod)
         if profile.transforms_pods:
             self._transform(attempt)
         if not profile.opens_sessions:
@@ -145,6 +148,8 @@ class SchedulingCycle:
 
     def prepare(self, attempt: Attempt) -> Narrowed | None:
         """Everything before nodes are asked: the pod's class, pre-filters. Returns the only nodes to ask."""
+        if attempt.profile.ledgers:
+            attempt.profile.begin(attempt.cycle, attempt.queued.pod)
         classes = self._engine.classes[attempt.profile.name]
         attempt.pod_class = pod_class = classes.of(attempt.pod)
         narrowed = None if pod_class.goes_straight_on else self._narrow(attempt, pod_class)

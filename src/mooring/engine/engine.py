@@ -38,6 +38,7 @@ from mooring.engine.waiting import PermitWait, Reserved
 from mooring.errors import InvariantError, PluginFailed
 from mooring.framework import answers
 from mooring.framework.ahead import LooksAhead
+from mooring.framework.budget import Budgets
 from mooring.framework.handle import Api
 from mooring.framework.meter import Meter
 from mooring.framework.profile import Hook, Profile, make_profile, make_profiles
@@ -64,9 +65,11 @@ class Engine:
         keep_scores: bool = False,
         extenders: Sequence[Extender] = (),
         meter: Meter | None = None,
+        budgets: Budgets | None = None,
     ) -> None:
         parts = parts_for(meter)
         self.meter = meter
+        self._budgets = budgets
         self.outcomes = None if meter is None else Outcomes(meter)
         self._gates = gates or FeatureGates()
         self.tells_expectations = self._gates.enabled("NominatedNodeNameForExpectation")
@@ -352,7 +355,11 @@ class Engine:
     def _profile(self, plan: ProfilePlan, registry: Registry) -> Profile:
         name, gates, rng = plan.scheduler_name, self._gates, self._rng
         return make_profile(
-            plan, registry, lambda cls: EngineHandle(self, name, cls.scope, gates, rng), self.meter
+            plan,
+            registry,
+            lambda cls: EngineHandle(self, name, cls.scope, gates, rng),
+            self.meter,
+            self._budgets,
         )
 
     def _pre_enqueue(self, pod: Pod) -> Status | None:

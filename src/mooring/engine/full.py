@@ -20,14 +20,16 @@ from mooring.engine.asking import Asking, normalized
 from mooring.engine.classes import PodClass
 from mooring.engine.partly_kept import PartlyKept
 from mooring.engine.row_statuses import RowStatuses
+from mooring.errors import OverBudget
 from mooring.framework import answers
 from mooring.framework.answers import FILTER_CODES
+from mooring.framework.budget import leave_out
 from mooring.framework.cycle import Cycle
 from mooring.framework.forms import Filter, Scorer
 from mooring.framework.plugin import Plugin
 from mooring.framework.scope import Scope
 from mooring.framework.session import Job, Session, Task
-from mooring.framework.status import Code, Status
+from mooring.framework.status import Code, Status, skip
 from mooring.model.objects import Pod
 
 SESSION = "session"
@@ -200,7 +202,11 @@ class FullEvaluation:
         skipped = []
         for name, method, plugin in hooks:
             seen = () if ok is None or plugin.scope.kept else nodes
-            answer = answers.call(name, "pre_score", method, cycle, pod, seen)
+            try:
+                answer = answers.call(name, "pre_score", method, cycle, pod, seen)
+            except OverBudget as over:
+                leave_out(cycle, over)
+                answer = skip()
             if answers.status(name, "pre_score", answer, PRE_SCORE_CODES) is not None:
                 skipped.append(name)
         cycle.skip_score = frozenset(skipped)
@@ -234,7 +240,11 @@ class FullEvaluation:
         return totals
 
     def _weighed(self, scorer: Scorer, weight: int, cycle: Cycle, pod: Pod, ok: Bools) -> Ints:
-        scores = self._asking.scores(scorer, cycle, pod, ok)
+        try:
+            scores = self._asking.scores(scorer, cycle, pod, ok)
+        except OverBudget as over:
+            leave_out(cycle, over)
+            return np.zeros(len(ok), np.int64)
         return weight * (normalized(scorer, scores, ok) if scorer.raw else scores)
 
     def _predicate(self, pod: Pod, node: NodeView, session: Session) -> Status | None:

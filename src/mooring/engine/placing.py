@@ -31,6 +31,7 @@ from mooring.engine.ties import Ties
 from mooring.engine.verdicts import Verdicts
 from mooring.errors import PluginFailed
 from mooring.framework import answers
+from mooring.framework.budget import left_out
 from mooring.framework.cycle import Cycle
 from mooring.framework.session import Session
 from mooring.framework.status import Status, unresolvable
@@ -214,6 +215,8 @@ class Placer:
     def _choose_kept(self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None) -> Choice | None:
         if pod_class.kept_pre_scores:
             self.full.pre_score(pod_class, cycle, pod, None)
+        if pod_class.profile.ledgers:
+            left_out(cycle, pod_class.profile.left_out(pod))
         kept = self.kept.of(pod_class, cycle)
         if self._nominated:
             if kept.domains:

@@ -19,6 +19,7 @@ from mooring.engine.classes import PodClass
 from mooring.engine.full import FullEvaluation, rows_mask
 from mooring.engine.hints import EXTENDER
 from mooring.errors import ClusterError, PluginFailed
+from mooring.framework.budget import LEFT_OUT
 from mooring.framework.cycle import Cycle
 from mooring.framework.domain import DOMAINS
 from mooring.model.objects import Pod
@@ -34,11 +35,12 @@ class Note(msgspec.Struct, frozen=True):
     """One decision, as it was noted."""
 
     pod: Pod
-    pod_class: PodClass
+    pod_class: PodClass | None  # None when a plugin failed before it was known
     cycle: Cycle
     position: int  # in the cluster's history, before the decision took effect
     node: str  # "" when the pod got none
     message: str = ""
+    blamed: str = ""  # a plugin that failed: it is not heard again
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -89,6 +91,8 @@ class Story(msgspec.Struct, frozen=True):
     feasible: int
     rejections: tuple[Rejection, ...]
     best: tuple[Candidate, ...]
+    blamed: str = ""  # the plugin that failed
+    left_out: dict[str, str] = {}  # policies whose scores took too long, and how long
 
 
 class Stories:
@@ -101,9 +105,9 @@ class Stories:
             OrderedDict()
         )  # the latest last; a dict is slow to lose its first
 
-    def note(self, attempt: Attempt, node: str, message: str = "") -> None:
-        """What an attempt comes to, if it got as far as the pod's class."""
-        if attempt.pod_class is None:
+    def note(self, attempt: Attempt, node: str, message: str = "", blamed: str = "") -> None:
+        """What an attempt comes to, if it got as far as the pod's class, or a plugin failed before."""
+        if attempt.pod_class is None and not blamed:
             return
         cycle, pod = attempt.cycle, attempt.queued.pod
         if cycle.written:
@@ -111,7 +115,8 @@ class Stories:
         notes, uid = self._notes, pod.metadata.uid
         if uid in notes:
             notes.move_to_end(uid)
-        notes[uid] = Note(pod, attempt.pod_class, cycle, self._cluster.history.position, node, message)
+        position = self._cluster.history.position
+        notes[uid] = Note(pod, attempt.pod_class, cycle, position, node, message, blamed)
         if len(notes) > NOTES_KEPT:
             notes.popitem(last=False)
 
@@ -130,13 +135,16 @@ class Stories:
         note = self.find(key)
         if note is None:
             return None
+        if note.pod_class is None or note.blamed:
+            return _in_short(note)
         try:
+            note.pod_class.profile.begin(note, note.pod)  # who asks why waits no longer than an attempt does
             with self._cluster.history.rewound(self._cluster, note.position):
-                return self._tell(note, best)
+                return self._tell(note, note.pod_class, best)
         except (ClusterError, PluginFailed):  # too long ago, or a plugin cannot say it again
-            return Story(key, note.cycle.now, note.node, note.message, 0, 0, (), ())
+            return _in_short(note)
 
-    def _tell(self, note: Note, shown: int) -> Story:
+    def _tell(self, note: Note, pod_class: PodClass, shown: int) -> Story:
         nodes, pod = self._cluster.nodes, note.pod
         cycle = note.cycle.clone()
         cycle.forget(DOMAINS)  # what was lent to it has moved on with the cluster
@@ -148,7 +156,7 @@ class Stories:
             left_out = int((candidates & ~asked).sum())
             counts[plugins, f"node(s) didn't satisfy plugin(s) [{plugins}]"] = left_out
             candidates &= asked
-        statuses = self._full.statuses(note.pod_class, cycle, pod, candidates)
+        statuses = self._full.statuses(pod_class, cycle, pod, candidates)
         for status in statuses.values():
             counts.update((status.plugin, reason) for reason in status.reasons)
         candidates[list(statuses)] = False
@@ -157,15 +165,15 @@ class Stories:
             counts.update(judged.counts(int((candidates & ~left).sum())))
             candidates &= left
         rejections = [Rejection(plugin, reason, n) for (plugin, reason), n in counts.most_common()]
-        best = self._best(note, cycle, candidates, shown) if candidates.any() else []
+        best = self._best(note, pod_class, cycle, candidates, shown) if candidates.any() else []
         return Story(
             pod.key, cycle.now, note.node, note.message, len(nodes), int(candidates.sum()),
-            tuple(rejections), tuple(best),
+            tuple(rejections), tuple(best), left_out=note.cycle.read(LEFT_OUT, {}),
         )  # fmt: skip
 
-    def _best(self, note: Note, cycle: Cycle, ok: Bools, most: int) -> list[Candidate]:
-        self._full.pre_score(note.pod_class, cycle, note.pod, ok)
-        scored = self._full.score(note.pod_class, cycle, note.pod, ok)
+    def _best(self, note: Note, pod_class: PodClass, cycle: Cycle, ok: Bools, most: int) -> list[Candidate]:
+        self._full.pre_score(pod_class, cycle, note.pod, ok)
+        scored = self._full.score(pod_class, cycle, note.pod, ok)
         nodes = self._cluster.nodes
         rows = sorted(np.flatnonzero(ok).tolist(), key=lambda row: (-scored.totals[row], nodes.arrival[row]))
         chosen = nodes.rows.get(note.node)
@@ -180,3 +188,10 @@ class Stories:
             )
             for row in shown
         ]
+
+
+def _in_short(note: Note) -> Story:
+    """What is known without asking plugins again."""
+    left_out = note.cycle.read(LEFT_OUT, {})
+    pod, at = note.pod.key, note.cycle.now
+    return Story(pod, at, note.node, note.message, 0, 0, (), (), blamed=note.blamed, left_out=left_out)

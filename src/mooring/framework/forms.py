@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import Bools, NodeColumns, Rows, StaticColumns
 from mooring.cluster.nodes import Ints, NodeTable
 from mooring.cluster.view import ClusterView, NodeView, StaticNode
+from mooring.errors import PluginFailed, PointTimedOut
 from mooring.framework import answers
 from mooring.framework.answers import FILTER_CODES, Mask, Rejections
+from mooring.framework.budget import Ledger
 from mooring.framework.cycle import Cycle
 from mooring.framework.inspection import signs_itself
 from mooring.framework.normalize import MAX_SCORE, Normalizer
@@ -30,6 +32,7 @@ from mooring.framework.scope import Scope
 from mooring.framework.status import Status, unschedulable
 from mooring.model.objects import Pod
 
+Each = TypeVar("Each")
 MOST_RAW = 2**63 - 1
 VECTOR_ONLY = unschedulable("node(s) were rejected")
 
@@ -62,8 +65,9 @@ class Form:
         self.plugin = plugin
         self.name = plugin.name
         self.scope = plugin.scope
-        self.one_method = one
+        self.one_method = self.loop_method = one  # in a loop over nodes time is looked after by the loop
         self.many_method = many
+        self.ledger: Ledger | None = None
         self.hides_identity = plugin.scope is not Scope.CLUSTER and not signs_itself(type(plugin))
 
     @cached_property
@@ -84,9 +88,27 @@ class Form:
     def watch(self, watched: Callable[[str, Any], Any]) -> None:
         """Puts something that watches between the plugin's methods and whoever calls them."""
         if self.one_method is not None:
-            self.one_method = watched(self.name, self.one_method)
+            self.one_method = self.loop_method = watched(self.name, self.one_method)
         if self.many_method is not None:
             self.many_method = watched(self.name, self.many_method)
+
+    def budget(self, ledger: Ledger) -> None:
+        """Has the time it takes kept in a ledger."""
+        self.ledger = ledger
+        if self.one_method is not None:
+            self.one_method = ledger.watch(self.point, self.one_method)
+        if self.many_method is not None:
+            self.many_method = ledger.watch(self.point, self.many_method)
+
+    def paced(self, nodes: Iterable[Each]) -> Iterable[Each]:
+        """Nodes to ask about one after the other, as long as there is time."""
+        return nodes if self.ledger is None else self.ledger.paced(self.point, nodes)
+
+    def raised(self, error: BaseException) -> PluginFailed:
+        """What a method that raises in such a loop comes to."""
+        if self.ledger is not None and isinstance(error, PointTimedOut):
+            return self.ledger.interrupted(self.point, error)
+        return answers.raised(self.name, self.point, error)
 
     def shown(self, pod: Pod) -> Any:
         """The pod as this plugin may see it."""
@@ -135,12 +157,12 @@ class Filter(Form):
             return np.asarray(self._asked(cycle, pod, columns).ok & among)
         passed: Bools = np.zeros(len(columns), np.bool_)
         indexes = np.flatnonzero(among)
-        method, name, ok = self.one_method, self.name, []
-        for node in self._nodes(columns, indexes, table):
+        method, name, ok = self.loop_method, self.name, []
+        for node in self.paced(self._nodes(columns, indexes, table)):
             try:
                 answer = method(cycle, pod, node)
             except BaseException as error:
-                raise answers.raised(name, "filter", error) from error
+                raise self.raised(error) from error
             ok.append(answer is None or answers.status(name, "filter", answer, FILTER_CODES) is None)
         passed[indexes] = ok
         return passed
@@ -237,12 +259,12 @@ class Scorer(Form):
             return self._asked(cycle, pod, columns, among)
         scores: Ints = np.zeros(len(columns), np.int64)
         indexes = np.flatnonzero(among)
-        method, name, raw, given = self.one_method, self.name, self.raw, []
-        for node in self._nodes(columns, indexes, table):
+        method, name, raw, given = self.loop_method, self.name, self.raw, []
+        for node in self.paced(self._nodes(columns, indexes, table)):
             try:
                 answer = method(cycle, pod, node)
             except BaseException as error:
-                raise answers.raised(name, "score", error) from error
+                raise self.raised(error) from error
             given.append(answers.score(name, answer, raw=raw))
         scores[indexes] = given
         return scores

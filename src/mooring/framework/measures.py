@@ -171,6 +171,16 @@ NOT_TAKEN_IN = _counter(
     "Times that an object of the API server could not be read or taken in, by kind.",
     "kind",
 )  # fmt: skip
+OVER_BUDGET = _counter(
+    "mooring_plugin_over_budget_total", "",
+    "Attempts at a pod in which a policy took longer than it may, by the point at which its time was over.",
+    "plugin", "extension_point", "profile",
+)  # fmt: skip
+SET_ASIDE = _counter(
+    "mooring_plugin_set_aside_total", "",
+    "Times a policy was not asked, since it goes on taking longer than it may.",
+    "plugin", "extension_point", "profile",
+)  # fmt: skip
 FULL_EVALUATIONS = _counter(
     "mooring_full_evaluations_total", "",
     "Searches that asked the filters about every node, not only about what changed since a pod like it.",

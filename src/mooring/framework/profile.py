@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from mooring.config.document import Origin
 from mooring.config.profiles import ProfilePlan
 from mooring.errors import ArgsError, ConfigError, FieldMistake, Mistake, wants_the_end
+from mooring.framework.budget import Budgets
 from mooring.framework.forms import Filter, Scorer
 from mooring.framework.handle import Handle
 from mooring.framework.inspection import pods_concerned, signs_itself
@@ -16,6 +17,7 @@ from mooring.framework.plugin import Plugin
 from mooring.framework.points import POINTS
 from mooring.framework.registry import Registry
 from mooring.framework.watching import timed, watched
+from mooring.model.objects import Pod
 
 EXTENSIONS_OF = {"normalize", "sort_key", "less", "events"}  # asked for by name, never run as a list
 
@@ -39,11 +41,18 @@ class Asked(NamedTuple):
 class Profile:
     """Plugin instances by point, ready to run; watched while they do when there is a meter."""
 
-    def __init__(self, plan: ProfilePlan, plugins: dict[str, Plugin], meter: Meter | None = None) -> None:
+    def __init__(
+        self,
+        plan: ProfilePlan,
+        plugins: dict[str, Plugin],
+        meter: Meter | None = None,
+        budgets: Budgets | None = None,
+    ) -> None:
         self.name = plan.scheduler_name
         self.meter = meter
         self.plan = plan
         self.plugins = plugins
+        self.ledgers = {} if budgets is None else budgets.ledgers(plan, plugins)  # of policies, by name
         self._at = {point: self._enabled(point) for point in POINTS if point not in EXTENSIONS_OF}
         self.orders = self._asked("order_of")
         self.gates = self._asked("pre_enqueue")
@@ -54,6 +63,9 @@ class Profile:
         self.scorers = [(scorer, weights[scorer.name]) for scorer in scorers if scorer]
         if meter is not None:
             self._watch_forms(meter)
+        for each in (*self.filters, *(scorer for scorer, _ in self.scorers)):
+            if (ledgers := self.ledgers.get(each.name)) is not None:
+                each.budget(ledgers.at(each.point))
         scoring = {form.name for form, _ in self.scorers}
         self.looking = scoring | {form.name for form in self.filters}  # plugins that look at nodes
         # Plugins whose `sign` counts: those that look at nodes, and others that say what they read.
@@ -107,7 +119,25 @@ class Profile:
             scorer.watch(lambda name, method: watched(meter, self.name, name, "score", method))
 
     def _seen(self, plugin: str, point: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        return method if self.meter is None else watched(self.meter, self.name, plugin, point, method)
+        if self.meter is not None:
+            method = watched(self.meter, self.name, plugin, point, method)
+        return self.timed(plugin, point, method)
+
+    def timed(self, plugin: str, point: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        """A plugin's method, with the time it takes kept in its ledger if it has one."""
+        ledgers = self.ledgers.get(plugin)
+        return method if ledgers is None else ledgers.at(point).watch(point, method)
+
+    def begin(self, attempt: object, pod: Pod) -> None:
+        """An attempt at a pod begins: policies have their time for it."""
+        for ledgers in self.ledgers.values():
+            ledgers.deciding.begin(attempt, pod)
+            ledgers.scoring.begin(attempt, pod)
+
+    def left_out(self, pod: Pod) -> dict[str, str]:
+        """Policies that are set aside and whose scores the pod goes without, and why."""
+        found = {name: ledgers.scoring.left_out_for(pod) for name, ledgers in self.ledgers.items()}
+        return {name: why for name, why in found.items() if why}
 
 
 def make_profile(
@@ -115,6 +145,7 @@ def make_profile(
     registry: Registry,
     handle_for: Callable[[type[Plugin]], Handle],
     meter: Meter | None = None,
+    budgets: Budgets | None = None,
 ) -> Profile:
     """Makes each plugin of a plan once, however many points it serves. ConfigError with every mistake that
     plugins find in their arguments."""
@@ -134,7 +165,7 @@ def make_profile(
             mistakes += _mistakes(name, plan.origins.get(name), error)
     if mistakes:
         raise ConfigError(mistakes) from cause
-    return Profile(plan, plugins, meter)
+    return Profile(plan, plugins, meter, budgets)
 
 
 def make_profiles(plans: Iterable[ProfilePlan], make: Callable[[ProfilePlan], Profile]) -> dict[str, Profile]:

@@ -1,0 +1,222 @@
+"""Policies have so much time for a pod; those that take more are named, left out or set aside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from engine.stage import Stage, made, pod
+from mooring.engine.decisions import Bind, Wait
+from mooring.errors import PointTimedOut
+from mooring.framework.budget import Budgets
+from mooring.framework.measures import OVER_BUDGET, SET_ASIDE
+from mooring.framework.meter import Meter
+from mooring.framework.plugin import Plugin
+from mooring.framework.scope import Scope
+from mooring.framework.status import unschedulable
+from mooring.model.objects import OwnerReference, Pod
+
+SLOW = {"slow": "1"}
+NODES = [f"n{number}" for number in range(100)]
+
+
+class Time:
+    """A clock that only policies move."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Timed:
+    """A stage whose policies are timed."""
+
+    def __init__(self, *plugins: type[Plugin], time: Time, text: str = "", nodes: Any = NODES) -> None:
+        self.time = time
+        self.meter = Meter(time)
+        self.stage = Stage(*plugins, text=text, budgets=Budgets(time, self.meter)).nodes(*nodes)
+
+    def try_pod(self, name: str, slow: bool = False) -> Any:
+        return self.stage.try_pod(pod(name, "10m", labels=SLOW if slow else {}))
+
+    def counted(self, family: Any) -> dict[tuple[str, ...], int]:
+        return dict(self.meter.counted(family))
+
+
+def slow_at(point: str, time: Time, seconds: float, **more: Any) -> type[Plugin]:
+    """Takes so long whenever it is asked about a slow pod."""
+
+    def method(self: Any, *arguments: Any) -> Any:
+        subject = next((a for a in arguments if hasattr(a, "labels") and hasattr(a, "spec")), None)
+        if subject is not None and subject.labels.get("slow"):
+            time.now += seconds
+            self.asked = getattr(self, "asked", 0) + 1
+        return {"score": 100, "sign": 1}.get(point)
+
+    return made("Slow", **{"filter": lambda self, *a: None, **more, point: method})
+
+
+@pytest.mark.parametrize("scope", [Scope.CLUSTER, Scope.ROW, Scope.STATIC])
+def test_a_loop_over_nodes_ends_when_the_time_is_over(scope: Scope) -> None:
+    """A policy that takes 5 ms a node on 3,000 nodes must not take 15 s a pod."""
+    timed = Timed(slow_at("filter", time := Time(), 0.05, scope=scope), time=time)
+    refusal = timed.try_pod("p", slow=True)
+    assert (refusal.reason, refusal.plugins) == ("SchedulerError", ("Slow",))
+    assert 'running "Slow" filter plugin: over budget: took 1.' in refusal.message
+    assert "nodes asked" in refusal.message
+    assert time.now - 1000.0 < 2.0
+    assert timed.counted(OVER_BUDGET) == {("Slow", "Filter", "default-scheduler"): 1}
+    assert isinstance(timed.try_pod("q"), Bind)
+
+
+@pytest.mark.parametrize("point", ["pre_filter", "reserve", "permit", "before_pre_filter", "sign"])
+def test_one_call_that_takes_too_long_counts_with_its_answer(
+    point: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    timed = Timed(slow_at(point, time := Time(), 1.5), time=time, nodes=["n"])
+    decisions = [type(timed.try_pod(f"p{number}", slow=True)) for number in range(3)]
+    if point in ("reserve", "permit"):
+        assert decisions == [Bind, Bind, Bind]
+    assert "plugin Slow of profile default-scheduler is over its budget" in caplog.text
+    assert sum(timed.counted(OVER_BUDGET).values()) == 3
+
+
+@pytest.mark.parametrize("scope", [Scope.CLUSTER, Scope.ROW])
+def test_who_goes_on_like_that_is_set_aside_and_tried_again(scope: Scope) -> None:
+    timed = Timed(slow_at("filter", time := Time(), 0.05, scope=scope), time=time)
+    for number in range(3):
+        assert "took 1" in timed.try_pod(f"p{number}", slow=True).message
+    plugin = timed.stage.plugin("Slow")
+    asked, before = plugin.asked, time.now
+    for number in range(10):
+        text = timed.try_pod(f"q{number}", slow=True).message
+        assert "set aside, as it goes on taking more than 1 s for a pod; tried again in 1" in text
+    assert (plugin.asked, time.now) == (asked, before)
+    assert sum(timed.counted(SET_ASIDE).values()) >= 10
+    time.now += 60.0
+    assert "took 1" in timed.try_pod("r", slow=True).message
+
+
+def test_one_that_recovers_is_as_good_as_ever() -> None:
+    timed = Timed(slow_at("filter", time := Time(), 0.05), time=time)
+    for number in range(4):
+        timed.try_pod(f"p{number}", slow=True)
+    time.now += 60.0
+    for number in range(8):
+        assert isinstance(timed.try_pod(f"q{number}"), Bind)
+
+
+def test_pods_it_is_quick_about_go_on_meanwhile() -> None:
+    """Those of an owner it has been quick about: it is set aside for others."""
+
+    def owned(name: str, owner: str, slow: bool) -> Pod:
+
+        made = pod(name, "10m", labels=SLOW if slow else {})
+        by = OwnerReference(kind="ReplicaSet", name=owner, uid=owner, controller=True)
+        return msgspec.structs.replace(
+            made, metadata=msgspec.structs.replace(made.metadata, owner_references=(by,))
+        )
+
+    def filter_(self: Any, cycle: Any, pod: Pod, node: Any) -> None:
+        time.now += 0.05 if pod.labels.get("slow") else 0.00001
+
+    time = Time()
+    timed = Timed(made("Slow", filter=filter_), time=time)
+    assert isinstance(timed.stage.try_pod(owned("a", "good", slow=False)), Bind)
+    for number in range(5):
+        assert isinstance(timed.stage.try_pod(owned(f"p{number}", "bad", slow=True)), Wait)
+        assert isinstance(timed.stage.try_pod(owned(f"q{number}", "good", slow=False)), Bind)
+    assert isinstance(timed.stage.try_pod(owned("x", "new", slow=False)), Wait)  # nobody knows yet
+    time.now += 20.0
+    assert isinstance(timed.stage.try_pod(owned("y", "new", slow=False)), Bind)
+
+
+@pytest.mark.parametrize("scope", [Scope.CLUSTER, Scope.ROW, Scope.STATIC])
+@pytest.mark.parametrize("point", ["score", "pre_score"])
+def test_a_score_that_takes_too_long_is_left_out(point: str, scope: Scope) -> None:
+    seconds = 0.05 if point == "score" else 1.5
+    more = {"score": lambda self, *a: 0} if point == "pre_score" else {}
+    timed = Timed(slow_at(point, time := Time(), seconds, scope=scope, **more), time=time)
+    for number in range(10):
+        assert isinstance(timed.try_pod(f"p{number}", slow=True), Bind)
+    assert time.now - 1000.0 < 6.0
+    if point == "score":
+        story = timed.stage.engine.story("default/p0")
+        assert story is not None
+        assert 'plugin "Slow" failed with: over budget: took 1' in story.left_out["Slow"]
+        story = timed.stage.engine.story("default/p9")
+        assert story is not None
+        assert "set aside" in story.left_out["Slow"]
+
+
+def test_or_fails_the_pod_where_that_is_asked_for() -> None:
+    text = "profiles:\n- plugins: {multiPoint: {enabled: [{name: Slow}]}}\n" + (
+        "  pluginConfig: [{name: Mooring, args: {overBudget: fail, policyBudget: 500ms}}]\n"
+    )
+    timed = Timed(slow_at("score", time := Time(), 0.05), time=time, text=text)
+    assert "took 0." in timed.try_pod("p", slow=True).message
+
+
+def test_a_slow_score_costs_the_filter_nothing() -> None:
+    """Of one policy: what it filters is asked all the same."""
+
+    def filter_(self: Any, cycle: Any, pod: Pod, node: Any) -> Any:
+        return None if node.name == "n7" or node.name == "n8" else unschedulable("no")
+
+    timed = Timed(slow_at("score", time := Time(), 1.5, filter=filter_, scope=Scope.ROW), time=time)
+    found = [timed.try_pod(f"p{number}", slow=True) for number in range(6)]
+    assert {each.node for each in found} <= {"n7", "n8"}
+
+
+def test_without_a_budget_it_takes_as_long_as_it_takes() -> None:
+    text = "profiles:\n- plugins: {multiPoint: {enabled: [{name: Slow}]}}\n" + (
+        "  pluginConfig: [{name: Mooring, args: {policyBudget: 0s}}]\n"
+    )
+    timed = Timed(slow_at("filter", time := Time(), 0.05), time=time, text=text)
+    assert isinstance(timed.try_pod("p", slow=True), Bind)
+
+
+def test_an_interrupted_score_is_left_out() -> None:
+    def score(self: Any, cycle: Any, pod: Pod, node: Any) -> int:
+        time.now += 5.0
+        raise PointTimedOut("not done after 5 s")
+
+    time = Time()
+    timed = Timed(made("Slow", score=score), time=time)
+    assert isinstance(timed.try_pod("p"), Bind)
+
+
+def test_why_names_who_took_too_long() -> None:
+    timed = Timed(slow_at("filter", time := Time(), 0.05), time=time)
+    timed.try_pod("p", slow=True)
+    asked = timed.stage.plugin("Slow").asked
+    story = timed.stage.engine.story("default/p")
+    assert story is not None
+    assert 'running "Slow" filter plugin: over budget: took' in story.message
+    assert timed.stage.plugin("Slow").asked == asked  # who asks why does not wait for it again
+
+
+def test_built_in_plugins_are_not_timed() -> None:
+    stage = Stage(budgets=Budgets(Time())).nodes("n")
+    assert not stage.engine.profiles["default-scheduler"].ledgers
+
+
+def test_nothing_half_asked_is_kept() -> None:
+    """A policy that recovers is heard about every node, not only about those it was asked about in time."""
+    time, step = Time(), [0.05]
+
+    def filter_(self: Any, cycle: Any, pod: Any, node: Any) -> Any:
+        time.now += step[0]
+        return None if node.name == "n99" else unschedulable("no")
+
+    timed = Timed(made("Slow", filter=filter_, scope=Scope.ROW), time=time)
+    assert isinstance(timed.try_pod("p"), Wait)
+    step[0] = 0.0
+    found = timed.try_pod("q")
+    assert isinstance(found, Bind)
+    assert found.node == "n99"
+    timed.stage.engine.check(afresh=True)
