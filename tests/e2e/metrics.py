@@ -38,7 +38,13 @@ def reader(cluster: Cluster, *, may: bool = True) -> str:
     metadata = {"name": account}
     cluster.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
     if may:
-        words = ("create", "clusterrole", READS_METRICS, "--verb=get", "--non-resource-url=/metrics,/configz")
+        words = (
+            "create",
+            "clusterrole",
+            READS_METRICS,
+            "--verb=get",
+            "--non-resource-url=/metrics,/configz,/apis/v1/*",
+        )
         role = cluster.kubectl(*words, "--dry-run=client", "-o=yaml")
         words = ("create", "clusterrolebinding", READS_METRICS, f"--clusterrole={READS_METRICS}")
         whom = f"--serviceaccount={cluster.namespace}:{account}"

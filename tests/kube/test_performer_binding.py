@@ -214,6 +214,29 @@ def test_plugins_that_end_themselves_cost_their_pod_its_binding() -> None:
     in_virtual_time(run())
 
 
+class Forever(Plugin):
+    """Waits for what never comes."""
+
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node_name: str) -> None:
+        if pod.name == "forever":
+            await asyncio.get_running_loop().create_future()
+
+
+def test_a_plugin_that_waits_for_ever_gives_the_place_back_in_the_end() -> None:
+    async def run() -> None:
+        doing = Doing([Forever])
+        for name in ("forever", "a"):
+            doing.server.holds(each := a_pod(name))
+            doing.performer.perform(doing.bind(each))
+        await doing.settled()
+        assert bound(doing.told) == ["a"]
+        assert failures(doing.told) == [
+            'running PreBind plugin "Forever": CancelledError: not done after 900 s'
+        ]
+
+    in_virtual_time(run())
+
+
 def test_calls_in_flight_are_bounded_and_none_is_forgotten() -> None:
     async def run() -> None:
         doing = Doing(slots=7)

@@ -62,6 +62,7 @@ def check_apart(
 def _forked(files: Sequence[Path], check: Check, limit_s: float, findings: IO[bytes], trace: IO[str]) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
+    faulthandler.cancel_dump_traceback_later()  # its thread would be missed, for ever, on the other side
     child = os.fork()
     if child:
         return child

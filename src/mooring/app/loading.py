@@ -39,7 +39,8 @@ def load_plugins(policies: Path | None) -> Registry:
             log.warning("%s", remark)
         if found.mistakes:
             raise PolicyError(found.mistakes)
-    return make_registry(policies)
+    with shown_if_it_hangs():
+        return make_registry(policies)
 
 
 def _found(policies: Path) -> Found:

@@ -34,8 +34,8 @@ log = logging.getLogger("mooring.app")
 
 def run(options: RunOptions) -> int:
     """Schedules until it is told to end. Mistakes in what it is given are raised before anything starts."""
+    registry = load_plugins(options.policies)
     with shown_if_it_hangs():
-        registry = load_plugins(options.policies)
         config = effective(options, read_config(options.config, registry))
     for remark in (*options.remarks(), *config.remarks):
         log.warning("%s", remark)

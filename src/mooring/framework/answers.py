@@ -26,6 +26,7 @@ from mooring.model.objects import ObjectMeta, Pod
 
 log = logging.getLogger("mooring.plugins")
 _logged: set[tuple[str, str, str]] = set()
+MOST_LOGGED = 10_000  # places; code that is made while it runs has no end of them
 
 PREFIX = {
     "pre_filter": 'running PreFilter plugin "{0}": ',
@@ -127,7 +128,7 @@ def raised(plugin: str, point: str, error: BaseException) -> PluginFailed:
     frames = traceback.extract_tb(error.__traceback__)
     last = frames[-1] if frames else None
     place = f"{last.filename}:{last.lineno}" if last else ""
-    if (plugin, point, place) not in _logged:
+    if (plugin, point, place) not in _logged and len(_logged) < MOST_LOGGED:
         _logged.add((plugin, point, place))
         log.error("plugin %s failed at %s", plugin, point, exc_info=error)
     if isinstance(error, ScopeError):

@@ -90,6 +90,8 @@ class Ledger:
         self._pod: Pod | None = None
         self._spent_s = 0.0
         self._over, self._took = False, ""  # and how long it took, in words
+        # The same each time: it is written to the pods.
+        self._aside = f"set aside for now, as it goes on taking more than {self._limit_s:g} s for a pod"
         self._recent: deque[bool] = deque(maxlen=RECENT)
         self._aside_until = 0.0
         self._quick: OrderedDict[str, None] = OrderedDict()  # by who owns the pods
@@ -141,10 +143,10 @@ class Ledger:
 
     def left_out_for(self, pod: Pod) -> str:
         """Why the score is left out for a pod without asking; "" when it is not."""
-        if not self._skips or not self._recent or (left_s := self._aside_for(_owner(pod))) <= 0.0:
+        if not self._skips or not self._is_aside(_owner(pod)):
             return ""
         self._count(SET_ASIDE, "score")
-        return self._failure("score", self._aside(left_s)).what
+        return self._failure("score", self._aside).what
 
     def interrupted(self, point: str, error: PointTimedOut) -> OverBudget:
         """What becomes of a call that was not let come to its end."""
@@ -154,9 +156,9 @@ class Ledger:
         """Raises when there is no time left for the pod of this attempt."""
         if self._over:
             raise self._failure(point, self._took)
-        if self._recent and (left_s := self._aside_for(_owner(self._pod))) > 0.0:
+        if self._is_aside(_owner(self._pod)):
             self._count(SET_ASIDE, point)
-            raise self._failure(point, self._aside(left_s))
+            raise self._failure(point, self._aside)
 
     def begin(self, attempt: object, pod: Any) -> None:
         """An attempt at a pod begins, unless it has begun already."""
@@ -197,12 +199,12 @@ class Ledger:
             self._warned_at = now
             self._warn(point, goes_on)
 
-    def _aside_for(self, owner: str) -> float:
-        """How long it is set aside for the pods of an owner."""
-        if owner in self._quick:
-            return 0.0
+    def _is_aside(self, owner: str) -> bool:
+        """Whether it is set aside for the pods of an owner."""
+        if not self._recent or owner in self._quick:
+            return False
         _, until = self._slow.get(owner, (0, 0.0))
-        return max(until, self._aside_until) - self._clock()
+        return max(until, self._aside_until) > self._clock()
 
     def _warn(self, point: str, goes_on: bool) -> None:
         pod = getattr(self._pod, "key", "") or "a pod"
@@ -214,12 +216,6 @@ class Ledger:
             self._took,
             pod,
             "; set aside for pods like it" if goes_on else "",
-        )
-
-    def _aside(self, left_s: float) -> str:
-        return (
-            f"set aside, as it goes on taking more than {self._limit_s:g} s for a pod; "
-            f"tried again in {left_s:.0f} s"
         )
 
     def _failure(self, point: str, what: str) -> OverBudget:

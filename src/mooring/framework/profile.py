@@ -11,7 +11,7 @@ from mooring.errors import ArgsError, ConfigError, FieldMistake, Mistake, wants_
 from mooring.framework.budget import Budgets
 from mooring.framework.forms import Filter, Scorer
 from mooring.framework.handle import Handle
-from mooring.framework.inspection import pods_concerned, signs_itself
+from mooring.framework.inspection import built_in, pods_concerned, signs_itself
 from mooring.framework.meter import Meter
 from mooring.framework.plugin import Plugin
 from mooring.framework.points import POINTS
@@ -19,6 +19,7 @@ from mooring.framework.registry import Registry
 from mooring.framework.watching import timed, watched
 from mooring.model.objects import Pod
 
+BINDING = ("pre_bind", "bind", "post_bind")
 EXTENSIONS_OF = {"normalize", "sort_key", "less", "events"}  # asked for by name, never run as a list
 
 
@@ -77,6 +78,8 @@ class Profile:
         self.shapes_pods = bool(self._at["allocate"] or self._at["resize_pod"])
         self.looks_at_some = bool(plan.percentage_of_nodes_to_score) or plan.adaptive  # not at all nodes
         self.queue_sort = self._at_config("queueSort")[0]
+        binders = (hook.plugin for point in BINDING for hook in self._at[point])
+        self.policies_bind = any(not built_in(type(plugin)) for plugin in binders)
 
     def at(self, point: str) -> list[Hook]:
         """What runs at a point, in the configured order."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ from mooring.engine.decisions import Bind, Consult, Decision, Evict, Look, Nomin
 from mooring.engine.events import BindFailed, Bound, Consulted, Event, EvictFailed, PodDeleted
 from mooring.errors import ApiError, MooringError
 from mooring.extender.client import ExtenderClient
-from mooring.framework.binding import Binder, run_binding
+from mooring.framework.binding import Binder, BindingFailed, run_binding
 from mooring.framework.writes import Write
 from mooring.kube.api import KubeApi
 from mooring.kube.bodies import for_very
@@ -38,6 +38,7 @@ ASKING = 64  # questions to extenders at a time; fewer than the connections an e
 PREEMPTED = "preempted"
 FINISHED = ("Succeeded", "Failed")
 NOBODY_ASKS = "an engine with extenders needs somebody to ask them"
+LONGEST_BINDING_S = 900.0  # where policies take part; as long as a pod may wait at permit
 STOPPING = "the scheduler is shutting down"
 
 
@@ -154,7 +155,8 @@ class KubePerformer:
             binder = self._binder(decision) if decision.extender is not None else None
             if patch:
                 patch = for_very(pod, patch)
-            await run_binding(decision.profile, decision.cycle, pod, node, patch, self.api, binder)
+            binding = run_binding(decision.profile, decision.cycle, pod, node, patch, self.api, binder)
+            await (_in_time(binding) if decision.profile.policies_bind else binding)
         except MooringError as error:
             self._failed(decision, str(error))
         except asyncio.CancelledError as error:
@@ -351,6 +353,16 @@ class KubePerformer:
 
 def _why_called_off(evict: Evict) -> str:
     return PREEMPTED if evict.by else evict.message
+
+
+async def _in_time(binding: Coroutine[Any, Any, None]) -> None:
+    """A binding in which policies take part: one may wait for what never comes."""
+    try:
+        async with asyncio.timeout(LONGEST_BINDING_S):
+            await binding
+    except TimeoutError as error:
+        notes = "; ".join(getattr(error.__cause__, "__notes__", ("binding",)))
+        raise BindingFailed(f"{notes}: not done after {LONGEST_BINDING_S:g} s") from error
 
 
 def _is_being_cancelled() -> bool:
