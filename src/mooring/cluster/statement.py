@@ -128,7 +128,8 @@ class Statement(msgspec.Struct, eq=False):
         """The API server shows the pod on its node: what we assumed or knew of it is brought up to date."""
         placed = self._placed(pod.metadata.uid)
         charge = self._cluster.charges.of(pod, bound=True)
-        self._cluster.counts.look_at(pod)
+        if not _looks_alike(placed.pod, pod):
+            self._cluster.counts.look_at(pod)
         same = placed.node == pod.spec.node_name and placed.charge is charge
         if same and placed.hold is not PROMISED:
             hold = RELEASING if placed.hold is RELEASING else BOUND
@@ -163,3 +164,14 @@ class Statement(msgspec.Struct, eq=False):
         if placed is None:
             raise ClusterError(f"no pod with uid {uid!r} holds a place")
         return placed
+
+
+def _looks_alike(old: Pod, new: Pod) -> bool:
+    """Whether the very parts that are asked about are the same: nearly always, when a pod is only bound."""
+    one, other = old.metadata, new.metadata
+    return (
+        one.labels is other.labels
+        and one.annotations is other.annotations
+        and old.spec.affinity is new.spec.affinity
+        and old.spec.volumes is new.spec.volumes
+    )
