@@ -16,6 +16,8 @@ from e2e.mooring_process import MANIFESTS, NAME
 
 CORE = ""
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
+BESIDE = f"{RBAC}/namespaces/kube-system/rolebindings"  # of 15-authentication-reader.yaml
+READER = "extension-apiserver-authentication-reader"
 ACCOUNT_ROLE = "mooring-of-{}"
 
 
@@ -86,6 +88,7 @@ class Account:
         own = {"metadata": {"name": NAME}, "rules": without(rules("Role"), missing)}
         create(f"{RBAC}{inside}/roles", own)
         create(f"{RBAC}{inside}/rolebindings", self._binding("Role", NAME))
+        create(BESIDE, {**self._binding("Role", READER), "metadata": {"name": self._role}})
         for kind in ("ClusterRole", "Role"):
             wait_until_allowed(self._api, self.namespace, NAME, without(rules(kind), missing)[0])
         return self._plane.service_account(self.namespace, NAME)
@@ -97,6 +100,7 @@ class Account:
     def remove(self) -> None:
         self._api.delete(f"{RBAC}/clusterrolebindings/{self._role}")
         self._api.delete(f"{RBAC}/clusterroles/{self._role}")
+        self._api.delete(f"{BESIDE}/{self._role}")
         self._api.delete(f"/api/v1/namespaces/{self.namespace}")
 
     def _cluster_role(self, missing: Right | None) -> Object:
