@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chaos.changes import NODES, PODS, Change
-from chaos.gaps import Binds, Gap, Row, longest_gap, rows
+from chaos.gaps import Binds, Gap, Row, is_fine, longest_gap, rows
 from chaos.schedulers import KUBE_SCHEDULER, MOORING
 from e2e.api import Object
 
@@ -37,3 +37,11 @@ def test_medians_decide_and_a_little_noise_is_excused() -> None:
     assert rows(gaps) == [Row("kill", 12.0, 13.0, 30.0, 14.0)]
     assert rows(gaps)[0].is_fine
     assert not Row("kill", 12.0, 14.0, 30.0, 14.0).is_fine
+
+
+def test_a_failure_that_could_not_be_measured_is_not_fine() -> None:
+    gaps = [Gap(program, "kill", 1.0) for program in (KUBE_SCHEDULER, MOORING)]
+    assert is_fine(gaps, ["kill"])
+    assert not is_fine(gaps, ["kill", "etcd"])
+    assert not is_fine([*gaps, Gap(MOORING, "etcd", 1.0)], ["kill", "etcd"])
+    assert not is_fine(gaps, [])
