@@ -18,6 +18,8 @@ class Clock:
 def test_a_server_settles_for_a_while_after_it_has_come_back() -> None:
     clock = Clock()
     contact = Contact(clock)
+    assert contact.is_unsettled  # it may have started just now
+    clock.now += SETTLING_S
     assert not contact.is_unsettled
     contact.failed(AWAY)
     clock.now += 1000
@@ -30,7 +32,9 @@ def test_a_server_settles_for_a_while_after_it_has_come_back() -> None:
 
 
 def test_a_refusal_does_not_unsettle() -> None:
-    contact = Contact()
+    clock = Clock()
+    contact = Contact(clock)
+    clock.now += SETTLING_S
     contact.failed(REFUSAL)
     assert not contact.is_unsettled
 

@@ -13,7 +13,7 @@ import pytest
 from kube.watched_server import EXPIRED, PODS, Cut, Fate, Refused, Say, WatchedServer, Write
 from mooring.kube import lists
 from mooring.kube.backoff import Backoff, Pace
-from mooring.kube.client import Client
+from mooring.kube.client import FIRST_PAGE, Client
 from mooring.kube.contact import SETTLING_S, Contact
 from mooring.kube.decode import Decoders
 from mooring.kube.informer import ABSENT_SECONDS, Informer, always_different
@@ -50,8 +50,9 @@ class Following:
         self.told: list[tuple[str, str, str]] = []
         self.slept: list[float] = []
         self.awake: asyncio.Event | None = None  # when set, sleeping lasts until it is
-        self.now = 1000.0
+        self.now = 1000.0 - SETTLING_S
         self.contact = Contact(lambda: self.now)
+        self.now = 1000.0
         client, decode = Client(self.server, retries=0, random=lambda: 0.0), Decoders().pod
         self.informer: Informer[Pod] = Informer(
             client,
@@ -131,7 +132,7 @@ async def test_lists_and_then_watches_from_there(following: Following) -> None:
     assert await following.caught_up() == [(ADD, "a", "1")]
     assert following.informer.synced.is_set()
     lists, watch = following.asked
-    assert lists == {"limit": "500"}
+    assert lists == {"limit": str(FIRST_PAGE)}
     assert (watch["watch"], watch["resourceVersion"]) == ("true", "2")
     assert watch["allowWatchBookmarks"] == "true"
     following.pod("b")
@@ -190,11 +191,11 @@ async def test_what_was_missed_is_told_as_differences(following: Following) -> N
 
 
 async def test_a_list_whose_pages_expire_starts_over(following: Following) -> None:
-    for number in range(501):
+    for number in range(FIRST_PAGE + 1):
         following.pod(f"p{number}")
     following.plan.answers = [lambda: None, _compacting(following)]
     told = await following.caught_up()
-    assert sorted(name for _, name, _ in told) == sorted(f"p{number}" for number in range(501))
+    assert sorted(name for _, name, _ in told) == sorted(f"p{number}" for number in range(FIRST_PAGE + 1))
     assert {what for what, _, _ in told} == {ADD}
     assert [bool(each.get("continue")) for each in following.asked] == [False, True, False, True, False]
 

@@ -47,7 +47,7 @@ log = logging.getLogger("mooring.app")
 DRAIN_S = 10.0  # for what is under way when the scheduler is asked to end
 FLUSH_S = 3.0  # for Events that are not written yet
 HANDOVER_S = 0.3  # who has a successor sends nothing later than that; what is sent gets its answer
-LAST_WORDS_S = 0.2  # for Events, before a successor may lead
+LAST_WORDS_S = 2.0  # at most for Events, sent as fast as they are taken, before a successor may lead
 LEASE_CONNECTIONS = 2
 LEASE = "lease"  # why the driver pauses
 FOLLOWING = Pace(initial=0.1, cap=0.4, jitter=0.5)  # informers have ways of their own to try again
@@ -82,7 +82,8 @@ class LiveScheduler:
         self._transport.on_width = slots.resize
         self._writing = self._limiter()
         writing = Fenced(self._transport, self.may_write)
-        self.recorder = Recorder(Client(writing, self._limiter(), traffic=self.traffic), slots=slots)
+        self._recording = self._limiter()
+        self.recorder = Recorder(Client(writing, self._recording, traffic=self.traffic), slots=slots)
         self.elector = self._elector(config.leader_election, stuck)
         self._lease = LeaseThread(self.elector, self._lease_transport.close) if self.elector else None
         self._hands_over = False  # nothing more is written: another is about to lead
@@ -222,6 +223,7 @@ class LiveScheduler:
         """Others wait: what is sent is seen through, what is not is left to them, Events last."""
         draining = asyncio.ensure_future(self._drain())
         await asyncio.wait((draining,), timeout=HANDOVER_S)
+        self._recording.open()
         await self.recorder.flush(LAST_WORDS_S)
         self._hands_over = True
         self._writing.open()  # whoever waits for its turn meets the fence at once

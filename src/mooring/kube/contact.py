@@ -38,7 +38,7 @@ class Contact:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._server = Server.WORKS
-        self._back_at = NEVER
+        self._back_at = clock()  # who has just started does not know how long the server has been there
         self._called_at = {Server.REFUSES: NEVER, Server.WORKS: NEVER}
         self._waiting: set[Callable[[], object]] = set()
 
