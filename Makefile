@@ -6,6 +6,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NODES ?= 10
+# Tests start many processes: without compiled modules each would compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 SOAK_PODS ?= 1000000
 
 .DEFAULT_GOAL := help
