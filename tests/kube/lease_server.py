@@ -26,6 +26,7 @@ class LeaseServer:
         self.lease: dict[str, Any] | None = None
         self.version = 0
         self.asked: list[tuple[str, str]] = []  # who, and by which method
+        self.forbids_writes = False
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -42,6 +43,8 @@ class LeaseServer:
             return refusal(404, 'leases "kube-scheduler" not found', "NotFound")
         if request.method == "GET":
             return Answer(200, self.lease)
+        if self.forbids_writes:
+            return refusal(403, "leases is forbidden", "Forbidden")
         if body["metadata"]["resourceVersion"] != self.lease["metadata"]["resourceVersion"]:
             return refusal(409, "the object has been modified", "Conflict")
         return self._write(body)

@@ -319,6 +319,35 @@ def test_a_process_that_was_stopped_knows_at_once_that_it_no_longer_leads() -> N
     in_virtual_time(run())
 
 
+def test_who_may_not_renew_any_more_ends_after_a_lease_s_time() -> None:
+    async def life() -> None:
+        server = LeaseServer()
+        a = Candidate(server, "a")
+        await asyncio.sleep(5)
+        server.forbids_writes = True
+        await asyncio.sleep(SETTINGS.renew_deadline + 1)
+        assert a.words == ["started", "doubts"]
+        await asyncio.sleep(SETTINGS.lease_duration)
+        assert a.words == ["started", "doubts", "stopped"]
+
+    in_virtual_time(life())
+
+
+def test_who_is_refused_for_a_while_leads_on() -> None:
+    async def life() -> None:
+        server = LeaseServer()
+        a = Candidate(server, "a")
+        await asyncio.sleep(5)
+        server.forbids_writes = True
+        await asyncio.sleep(SETTINGS.renew_deadline + 1)
+        server.forbids_writes = False
+        await asyncio.sleep(SETTINGS.lease_duration)
+        assert a.words == ["started", "doubts", "started"]
+        await a.die()
+
+    in_virtual_time(life())
+
+
 def test_who_was_cut_off_leads_on_if_nobody_else_had_the_lease() -> None:
     """At once when the server answers: nobody has to wait until a lease runs out."""
 

@@ -22,6 +22,7 @@ from mooring.config.scheduler import LeaderElection
 from mooring.errors import ApiError, Conflict, MooringError, NotFound
 from mooring.kube.bodies import micro_timestamp
 from mooring.kube.client import Client
+from mooring.kube.contact import is_away
 from mooring.kube.event_series import Reference
 from mooring.kube.lease_record import Lease
 from mooring.kube.resources import LEASES
@@ -93,6 +94,7 @@ class LeaderElector:
         self._resigned = False
         self._complaint = ""
         self._complained_at = NEVER
+        self._refused_since: float | None = None  # the server has said no ever since
 
     def leads(self) -> bool:
         """Whether this one leads, this very moment. Nothing may be written when it does not."""
@@ -179,12 +181,21 @@ class LeaderElector:
         return self._resigned
 
     async def _regain(self) -> bool:
-        """Asks until it is known whether this one has the lease, and then takes it up again if it does."""
-        while self._is_mine() and not self._resigned:
+        """Asks until it is known whether this one has the lease, and then takes it up again if it does.
+
+        A server that is away is waited for. One that is there and goes on refusing is taken at its word.
+        """
+        while self._is_mine() and not self._resigned and not self._is_refused():
             if await self._ask_in_time(self._reclaim):
                 return True
             await self._sleep(self._soon())
         return False
+
+    def _is_refused(self) -> bool:
+        """Whether the server has said no for as long as a lease lasts: it needs a while to read its roles."""
+        return self._refused_since is not None and (
+            self._clock() - self._refused_since > self._settings.lease_duration
+        )
 
     def _is_mine(self) -> bool:
         """Whether nobody else had the lease, as far as is known. Who takes it writes a name of its own."""
@@ -209,8 +220,12 @@ class LeaderElector:
             self._complain(f"no answer about the lease within {seconds:.1f} s")
         except ApiError as error:
             self._complain(f"the lease: {error}")
+            if is_away(error):
+                self._refused_since = None
+            elif self._refused_since is None:
+                self._refused_since = self._clock()
         else:
-            self._complaint = ""
+            self._complaint, self._refused_since = "", None
             return done
         return False
 
