@@ -205,8 +205,8 @@ class Engine:
             self._bind_or_fail(wait.reserved)
             return
         self.cycle.give_back(wait.reserved)
-        if status.code is Code.ERROR:
-            self._ingest.place_freed(wait.pod, wait.node_name, self.now, given_back=True)
+        if status.code is Code.ERROR:  # its place was taken from it: whoever needs that goes on at once
+            self._ingest.place_freed(wait.pod, wait.node_name, self.now)
             self._fail_reserved(wait.reserved, f"waiting on permit for pod: {status.message}", None)
             return
         why = one_node(self.cluster.nodes, wait.node_name, status)
