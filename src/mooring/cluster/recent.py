@@ -29,6 +29,13 @@ class Recent(Generic[K, V]):
         found = self._young.get(key)
         return self._old.get(key) if found is None else found
 
+    def use(self, key: K) -> V | None:
+        """As `get`; the entry is then one of the newest."""
+        found = self._young.get(key)
+        if found is None and self._old and (found := self._old.get(key)) is not None:
+            self.put(key, found)
+        return found
+
     def put(self, key: K, value: V) -> None:
         if self._old:
             self._old.pop(key, None)

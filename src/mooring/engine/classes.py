@@ -111,10 +111,10 @@ class ProfileClasses:
         return known
 
     def _sign_id(self, signs: Signs) -> int:
-        number = self._sign_ids.get(signs)
+        number = self._sign_ids.use(signs)
         if number is None:
             number = self._signed = self._signed + 1
-        self._sign_ids.put(signs, number)
+            self._sign_ids.put(signs, number)
         return number
 
     def _make(
@@ -191,10 +191,12 @@ class Specs:
 
     def shared(self, pod: Pod) -> Pod:
         spec = pod.spec
-        if self._by_id.get(id(spec)) is spec:
+        if self._by_id.use(id(spec)) is spec:
             return pod
         content = self._encode(spec)
-        known = self._by_content.get(content) or spec
-        self._by_content.put(content, known)
-        self._by_id.put(id(known), known)
+        known = self._by_content.use(content)
+        if known is None:
+            known = spec
+            self._by_content.put(content, spec)
+            self._by_id.put(id(spec), spec)
         return pod if known is spec else msgspec.structs.replace(pod, spec=known)

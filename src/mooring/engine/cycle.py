@@ -234,6 +234,13 @@ class SchedulingCycle:
         statement.commit()
         self.let_go(attempt, reserved)
 
+    def _refuse_misfit(self, attempt: Attempt, row: int) -> None:
+        assert attempt.pod_class is not None
+        assert attempt.pod_class.counts is not None
+        why = misfit(self._engine, attempt, row, attempt.pod_class.counts)
+        if why is not None:
+            raise Unfit(why, nominated="")
+
     def hold(self, attempt: Attempt, choice: Choice, statement: Statement) -> Reserved:
         """Takes the place, reserves and asks for the permit. What is refused is undone."""
         engine, profile, pod_class = self._engine, attempt.profile, attempt.pod_class
@@ -242,11 +249,9 @@ class SchedulingCycle:
         node_name = engine.cluster.nodes.object_at(row).metadata.name
         if profile.shapes_pods:
             self._shape(attempt, node_name)
-        if (
-            pod_class.counts is not None
-            and (why := misfit(engine, attempt, row, pod_class.counts)) is not None
-        ):
-            raise Unfit(why, nominated="")
+        has_room = pod_class.has_room
+        if has_room is not None and not has_room(attempt.pod.spec, engine.cluster.nodes, row):
+            self._refuse_misfit(attempt, row)
         engine.stories.note(attempt, node_name)
         if choice.totals is not None:
             engine.scores[attempt.queued.pod.key] = choice.totals

@@ -8,7 +8,7 @@ has a filter that counts what is free, nobody takes what is not there.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mooring.engine.attempt import Attempt
 from mooring.engine.fit_error import FitError, one_node
@@ -27,12 +27,6 @@ def misfit(engine: Engine, attempt: Attempt, row: int, counts: Filter) -> FitErr
     """Why the pod does not fit where it is about to go, as the filter that counts says; None when it does.
     PluginFailed when that is the doing of a plugin."""
     nodes, view, pod = engine.cluster.nodes, engine.view, attempt.pod
-    plugin: Any = counts.plugin
-    try:
-        if plugin.filter(attempt.cycle, pod, view.view(row)) is None:  # directly: every pod comes by
-            return None
-    except (Exception, SystemExit):
-        pass  # who asks again, below, says whose failure it is
     status = counts.one(attempt.cycle, pod, view.view(row), nodes, view)
     if status is None:
         return None

@@ -5,15 +5,18 @@ Classes differ in what they ask for more than in whom they concern, so few pipel
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from typing import Any
 
 import msgspec
 
+from mooring.cluster.nodes import NodeTable
 from mooring.framework.domain import DomainPlugin
 from mooring.framework.forms import Filter, Scorer
 from mooring.framework.plugin import Plugin
 from mooring.framework.profile import Hook, Profile
 from mooring.framework.scope import Scope
+from mooring.model.objects import PodSpec
 
 
 class Pipeline(msgspec.Struct, eq=False):
@@ -32,6 +35,7 @@ class Pipeline(msgspec.Struct, eq=False):
     goes_straight_on: bool  # nothing runs before nodes are asked
     holds_freely: bool  # nobody has a say once it has a place
     counts: Filter | None  # the filter that counts what is free, if there is one
+    has_room: Callable[[PodSpec, NodeTable, int], bool] | None  # its quick answer about a place
 
 
 def make_pipeline(
@@ -50,6 +54,8 @@ def make_pipeline(
     transformed = profile.at("before_filter") or profile.at("before_score")
     looking = [profile.plugins[name] for name in judging if name in profile.looking]
     filters = tuple(form for form in profile.filters if form.name in judging)
+    counts = next((form for form in filters if form.one_method and hasattr(form.plugin, "has_room")), None)
+    counting: Any = None if counts is None else counts.plugin
     return Pipeline(
         filters=filters,
         scorers=tuple((form, weight) for form, weight in profile.scorers if form.name in judging),
@@ -64,7 +70,8 @@ def make_pipeline(
         keeps=not transformed and all(map(_keeps_answers, (*looking, *(h.plugin for h in pre_scores)))),
         goes_straight_on=profile.goes_straight_on and not pre_filters,
         holds_freely=not (reserves or permits or pre_flights),
-        counts=next((form for form in filters if form.one_method and hasattr(form.plugin, "amounts")), None),
+        counts=counts,
+        has_room=None if counting is None else counting.has_room,
     )
 
 

@@ -67,17 +67,25 @@ class NodeResourcesFit(Plugin):
         """Nothing to prepare."""
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeView) -> Status | None:
-        kept, table, row = self._kept, node._nodes, node.row
-        if kept.spec is pod.spec and kept.layout is table.layout:
-            needs = kept.value.needs
-        else:
-            needs = kept.of(pod.spec, table).needs
+        table, row = node._nodes, node.row
+        if self.has_room(pod.spec, table, row):
+            return None
+        needs = self._kept.of(pod.spec, table).needs
         if table.pods.at[row] >= table.max_pods.at[row]:
             return _rejection(needs, row, TOO_MANY_PODS)
+        return _rejection(needs, row)
+
+    def has_room(self, spec: PodSpec, table: NodeTable, row: int) -> bool:
+        """Whether a pod fits there: all that is asked about a place before it is taken."""
+        kept = self._kept
+        if kept.spec is spec and kept.layout is table.layout:
+            needs = kept.value.needs
+        else:
+            needs = kept.of(spec, table).needs
         for amount, allocatable, requested, _ in needs:
             if amount > allocatable.at[row] - requested.at[row]:
-                return _rejection(needs, row)
-        return None
+                return False
+        return table.pods.at[row] < table.max_pods.at[row]
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> Bools:
         fits = nodes.pod_count < nodes.max_pods
