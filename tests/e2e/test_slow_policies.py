@@ -55,7 +55,7 @@ def test_a_slow_policy_delays_nobody_else(
 ) -> None:
     """2.5 s a pod, if it were let."""
     running = started(cluster, start_mooring, tmp_path, "Dawdles", SLOW)
-    holder, moves = lease(cluster)
+    holder, moves = held_lease(cluster)
     create(cluster)
     cluster.wait_bound(OTHERS, "kind=other", within=60)
     token = reader(cluster)
@@ -79,7 +79,7 @@ def test_an_endless_policy_costs_its_pods_their_turn(
     cluster: Cluster, start_mooring: StartScheduler, tmp_path: Path
 ) -> None:
     running = started(cluster, start_mooring, tmp_path, "Endless", ENDLESS, nodes=20)
-    holder, moves = lease(cluster)
+    holder, moves = held_lease(cluster)
     create(cluster)
     cluster.wait_bound(OTHERS, "kind=other", within=90)
     wait_for(
@@ -109,6 +109,11 @@ def create(cluster: Cluster) -> None:
     ]
     others = [pod(f"other-{i}", labels={"kind": "other"}) for i in range(OTHERS)]
     cluster.create_pods(*delayed[:3], *others[: OTHERS // 2], *delayed[3:], *others[OTHERS // 2 :])
+
+
+def held_lease(cluster: Cluster) -> tuple[str, int]:
+    """The lease, once somebody leads."""
+    return wait_for(lambda: found if (found := lease(cluster))[0] else None, saying="somebody to lead")
 
 
 def lease(cluster: Cluster) -> tuple[str, int]:

@@ -434,6 +434,24 @@ async def test_the_server_says_how_long_to_wait(following: Following) -> None:
     assert following.slept == [7.0]
 
 
+async def test_who_is_told_when_to_come_back_is_not_hurried(following: Following) -> None:
+    slow = Refused(429, "too many requests")
+    slow.body = lambda: {  # type: ignore[method-assign]
+        "kind": "Status", "code": 429, "message": "too many requests", "details": {"retryAfterSeconds": 7}
+    }  # fmt: skip
+    following.awake = asyncio.Event()
+    following.plan.answers = [_raise(slow)]
+    await following.until(lambda: following.slept)
+    asked = len(following.asked)
+    following.now += SETTLING_S
+    following.contact.worked()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert len(following.asked) == asked
+    following.awake.set()
+    await following.until(lambda: len(following.asked) > asked)
+
+
 async def test_a_pod_that_cannot_be_read_is_told_as_one(following: Following) -> None:
     """It may have a place, which is not free for others: who takes it in has to know."""
     following.pod("good")

@@ -101,6 +101,7 @@ class Informer(Generic[T]):
         self._known: Store[T] = Store()
         self._version = ""  # where the watch goes on; "" when there must be a list first
         self._heard = False  # the server has said something since the last failure
+        self._may_hurry = True  # whether the next try may come before its time
         self._missing = 0  # times in a row that the kind was not there
         self._complaint = ""
         self.down_since: float | None = clock()  # when it was last followed; None as long as it is
@@ -124,7 +125,7 @@ class Informer(Generic[T]):
 
     async def _follow(self) -> float | None:
         """Lists if need be and watches until something ends it. Returns how long to wait before the next."""
-        heard, self._heard = self._heard, False
+        heard, self._heard, self._may_hurry = self._heard, False, True
         try:
             while not self._version:
                 await self._list()
@@ -140,6 +141,7 @@ class Informer(Generic[T]):
             if is_unknown_version(error):
                 self._version = ""
             self._contact.failed(error)
+            self._may_hurry = error.retry_after is None  # a server that names a time means it
             soon = is_away(error) or self._contact.is_unsettled
             return (self._returning if soon else self._backoff).next(error.retry_after)
         return None if self._heard else self._returning.next()
@@ -147,7 +149,7 @@ class Informer(Generic[T]):
     async def _rest(self, seconds: float) -> None:
         """Waits, unless the server comes back or somebody is in a hurry."""
         sleeping = asyncio.ensure_future(self._sleep(seconds))
-        with self._contact.waiting(sleeping.cancel):
+        with self._contact.waiting(sleeping.cancel if self._may_hurry else _not_now):
             await self._unless_hurried(sleeping)
 
     async def _unless_hurried(self, doing: asyncio.Future[Any]) -> bool:
@@ -409,6 +411,10 @@ class Informer(Generic[T]):
     def _name(self) -> str:
         group = self.resource.group
         return f"{self.resource.plural}.{group}" if group else self.resource.plural
+
+
+def _not_now() -> None:
+    """For who has been told when to come back."""
 
 
 def is_unknown_version(error: ApiError) -> bool:
