@@ -63,8 +63,9 @@ def wait_told(cluster: Cluster, message: str, count: int) -> None:
     """Until so many pods say first of all why they wait, and an Event on each of them says the same."""
 
     def conditions() -> bool:
-        said = [each.message for each in cluster.pods() if each.reason == "Unschedulable"]
-        assert sum(each.startswith(message) for each in said) == count, sorted(set(said))[:5]
+        pods = cluster.pods()
+        said = [each.message for each in pods if each.reason == "Unschedulable"]
+        assert sum(each.startswith(message) for each in said) == count, (len(pods), sorted(set(said))[:5])
         return True
 
     def events() -> bool:
