@@ -185,18 +185,23 @@ class Specs:
     """Equal pod specs made one object, so that what is derived from a spec is derived once."""
 
     def __init__(self) -> None:
-        self._by_content: Recent[bytes, PodSpec] = Recent(2 * KNOWN)
-        self._by_id: Recent[int, PodSpec] = Recent(2 * KNOWN)
+        self._by_content: dict[bytes, PodSpec] = {}
+        self._by_content_before: dict[bytes, PodSpec] = {}
+        self._by_id: dict[int, PodSpec] = {}
         self._encode = msgspec.json.Encoder(order="deterministic").encode
 
     def shared(self, pod: Pod) -> Pod:
         spec = pod.spec
-        if self._by_id.use(id(spec)) is spec:
+        if self._by_id.get(id(spec)) is spec:
             return pod
         content = self._encode(spec)
-        known = self._by_content.use(content)
-        if known is None:
-            known = spec
-            self._by_content.put(content, spec)
-            self._by_id.put(id(spec), spec)
+        known = self._by_content.get(content) or self._meet(content, spec)
         return pod if known is spec else msgspec.structs.replace(pod, spec=known)
+
+    def _meet(self, content: bytes, spec: PodSpec) -> PodSpec:
+        if len(self._by_content) >= KNOWN:
+            self._by_content, self._by_content_before = {}, self._by_content
+            self._by_id.clear()
+        known = self._by_content_before.pop(content, None) or spec
+        self._by_content[content] = self._by_id[id(known)] = known
+        return known

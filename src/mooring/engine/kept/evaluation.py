@@ -114,7 +114,8 @@ class KeptEvaluation:
             raise
         self._position, self._node_position = nodes.journal.position, nodes.node_journal.position
         version = self.domains.version if self._by_domain else 0
-        if version is None or answers.moved(self._domains_version, version):
+        before = self._domains_version
+        if version is None or (version is not before and answers.moved(before, version)):
             self.index.outdated()
             self._domains_version = version
         return self.index
