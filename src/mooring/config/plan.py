@@ -11,7 +11,7 @@ from mooring.config.findings import Findings
 from mooring.config.plugin_args import ArgsReader
 from mooring.config.profiles import ProfilePlan, expand, faults, merge
 from mooring.config.scheduler import KubeSchedulerConfiguration, ProfileEntry
-from mooring.config.settings import check_percentage
+from mooring.config.settings import check_percentage, is_extended_resource
 
 FIT = "NodeResourcesFit"
 
@@ -27,7 +27,8 @@ class Planner:
         self._entries = Entries(findings, catalogue)
 
     def plans(self, raw: KubeSchedulerConfiguration) -> tuple[ProfilePlan, ...]:
-        ignored = [r.name for e in raw.extenders for r in e.managed_resources if r.ignored_by_scheduler]
+        managed = (resource for extender in raw.extenders for resource in extender.managed_resources)
+        ignored = [r.name for r in managed if r.ignored_by_scheduler and is_extended_resource(r.name)]
         plans: list[ProfilePlan] = []
         for index, entry in enumerate(raw.profiles):
             path = ("profiles", index)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from mooring.config.struct_check import convert
 from mooring.errors import Mistake
+from mooring.model.objects import LabelSelector, NodeSelector
 from mooring.sim.checks import quantities
 from mooring.sim.spot import Spot
 
@@ -37,6 +39,7 @@ def _claim(claim: Spot) -> Iterator[Mistake]:
     yield from _mapping(claim.child("spec", "resources"))
     yield from _amounts(claim.child("spec", "resources", "requests"))
     yield from _shape(claim.child("spec", "accessModes"), list, "a list")
+    yield from _typed(claim.child("spec", "selector"), LabelSelector)
     for field in ("storageClassName", "volumeName", "volumeMode"):
         yield from _shape(claim.child("spec", field), str, "text")
     yield from _mapping(claim.child("status"))
@@ -46,6 +49,8 @@ def _volume(volume: Spot) -> Iterator[Mistake]:
     yield from _mapping(volume.child("spec"))
     yield from _amounts(volume.child("spec", "capacity"))
     yield from _shape(volume.child("spec", "accessModes"), list, "a list")
+    yield from _mapping(volume.child("spec", "nodeAffinity"))
+    yield from _typed(volume.child("spec", "nodeAffinity", "required"), NodeSelector)
     yield from _mapping(volume.child("spec", "claimRef"))
     for field in ("storageClassName", "persistentVolumeReclaimPolicy", "volumeMode"):
         yield from _shape(volume.child("spec", field), str, "text")
@@ -63,6 +68,12 @@ def _amounts(amounts: Spot) -> Iterator[Mistake]:
     for amount in amounts.entries():
         if isinstance(amount.value, dict | list | bool):
             yield amount.wrong("is not a quantity")
+
+
+def _typed(spot: Spot, kind: type[NodeSelector | LabelSelector]) -> Iterator[Mistake]:
+    if spot.value is not None:
+        _, mistakes = convert(spot.document, spot.path, kind, ignore_unknown=True)
+        yield from mistakes
 
 
 def _mapping(spot: Spot) -> Iterator[Mistake]:

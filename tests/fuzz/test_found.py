@@ -1,0 +1,57 @@
+"""What fuzzing has found, kept: each was once an error that nobody had foreseen."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from mooring.config.load import load_config
+from mooring.errors import ConfigError, ManifestError
+from mooring.kube.http_answer import AnswerReader, BadAnswer
+from mooring.plugins.catalogue import make_registry
+from mooring.sim.manifests import read_manifests
+
+VOLUME = "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: v}\nspec: "
+STATEFUL = """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: s}
+spec:
+  template: {spec: {containers: []}}
+  volumeClaimTemplates: [{metadata: {name: data}, spec: 1.5}]
+"""
+MANIFESTS = {
+    "a claim template without a shape": (STATEFUL, "spec.volumeClaimTemplates[0].spec 1.5 is not a mapping."),
+    "a capacity that is a list": (
+        VOLUME + "{capacity: {storage: [1]}}", "spec.capacity.storage [1] is not a quantity."
+    ),
+    "a node affinity of a volume that is text": (
+        VOLUME + "{nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [zone]}]}}}",
+        "expected a mapping",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_manifests(name: str) -> None:
+    text, told = MANIFESTS[name]
+    with pytest.raises(ManifestError) as caught:
+        read_manifests(["-"], stdin=io.StringIO(text))
+    assert [told in mistake.what for mistake in caught.value.mistakes] == [True], caught.value
+
+
+def test_a_resource_of_an_extender_that_has_no_name() -> None:
+    text = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+extenders:
+- {urlPrefix: "http://a", managedResources: [{name: ../../x, ignoredByScheduler: true}]}
+"""
+    with pytest.raises(ConfigError, match="invalid extended resource name"):
+        load_config(text, "scheduler.yaml", make_registry())
+
+
+def test_a_length_of_five_thousand_digits() -> None:
+    with pytest.raises(BadAnswer):
+        AnswerReader().feed(b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n")
