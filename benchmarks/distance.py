@@ -2,7 +2,7 @@
 
 The pods are there before the scheduler starts. The first bind is counted from the start of its process; pods
 a second from the first bind to the last. Both have the same configuration. With leader election
-kube-scheduler loses its lease when the server is far away: its renewals wait behind its binds.
+kube-scheduler was seen to lose its lease over 500 ms here; why was not looked into.
 
     python -m benchmarks.distance [--nodes 500] [--pods 2000] [--case far-500 ...] [--json]
 """

@@ -92,6 +92,7 @@ class Refusals:
             engine.decide(Wait(pod, SCHEDULER_ERROR, why))
 
     def _charge(self, pod: Pod) -> Charge:
+        """What a pod takes; all there is when that cannot be told, so that nobody is put in its place."""
         if pod.spec.unreadable:
             return EVERYTHING
         try:
