@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from e2e.authorized import wait_until_allowed
+from e2e.authorized import wait_until_allowed, wait_until_reader
 from e2e.control_plane import ControlPlane
 from e2e.process import LOOPBACK, free_ports
 from e2e.scheduler import Config, Scheduler
@@ -63,6 +63,7 @@ def identity(plane: ControlPlane) -> Path:
     for each in documents:
         if each and each["kind"] in ROLES:
             wait_until_allowed(plane.api, NAMESPACE, NAME, each["rules"][0])
+    wait_until_reader(plane.api, NAMESPACE, NAME)
     return plane.service_account(NAMESPACE, NAME)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import yaml
 
 from e2e.api import Object
-from e2e.authorized import wait_until_allowed
+from e2e.authorized import wait_until_allowed, wait_until_reader
 from e2e.control_plane import ControlPlane
 from e2e.mooring_process import MANIFESTS, NAME
 
@@ -91,6 +91,7 @@ class Account:
         create(BESIDE, {**self._binding("Role", READER), "metadata": {"name": self._role}})
         for kind in ("ClusterRole", "Role"):
             wait_until_allowed(self._api, self.namespace, NAME, without(rules(kind), missing)[0])
+        wait_until_reader(self._api, self.namespace, NAME)
         return self._plane.service_account(self.namespace, NAME)
 
     def may_all_but(self, missing: Right | None) -> None:
