@@ -17,10 +17,11 @@ from kube.serving import serving as serving_http
 from mooring.errors import ApiError, Unreachable
 from mooring.kube.access import Access
 from mooring.kube.connection import Asked, Connection
-from mooring.kube.exchange import DEPTH, SPREAD, Connections
+from mooring.kube.exchange import SPREAD, Connections
 from mooring.kube.fence import Fenced, NotLeading
 from mooring.kube.http_answer import Answer
 from mooring.kube.transport import Request, Transport
+from mooring.kube.width import DEPTH
 
 Reply = Callable[["Talker", bytes], Awaitable[None]]
 

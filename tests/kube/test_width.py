@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from kube.virtual_time import in_virtual_time
 from mooring.kube.exchange import Connections
-from mooring.kube.width import ENOUGH, TOGETHER, Width
+from mooring.kube.line import Line
+from mooring.kube.width import BEARABLE_S, ENOUGH, TOGETHER, Width
 
 ASK = b"POST /x HTTP/1.1\r\nHost: here\r\n\r\n"
 PROBE = b"GET /version HTTP/1.1\r\nHost: here\r\n\r\n"
@@ -135,6 +136,57 @@ def test_who_says_that_it_is_too_much_is_asked_less() -> None:
     server.bears = MOST // 2
     _, _, told = played(server, 3.0)
     assert told[:2] == [TOGETHER * MOST, TOGETHER * MOST // 2]
+
+
+def grown(line: Line | None = None) -> Width:
+    """To a server half a second away; requests have had to wait, so more connections are opened."""
+    width = Width(LEAST, MOST, line)
+    width.measured(0.5)
+    assert width.waited(now=1.0)
+    assert width.now == MOST
+    return width
+
+
+def answer(width: Width, rate: float, *, since: float, until: float, opening: bool = False) -> bool:
+    """Answers come evenly, and requests wait all the time. Whether anything has changed."""
+    changes = False
+    for number in range(1, int(rate * (until - since)) + 1):
+        width.waited(since + number / rate)
+        changes |= width.answered(1, 0.5, since + number / rate, opening=opening)
+    return changes
+
+
+def test_what_new_connections_bring_is_judged_once_they_are_open() -> None:
+    """To open one takes three times the way there and back."""
+    width = grown()
+    assert not answer(width, LEAST / 0.5, since=1.0, until=3.5, opening=True)
+    assert not answer(width, MOST / 0.5, since=3.5, until=8.0)
+    assert width.now == MOST
+
+
+def test_small_delays_do_not_make_a_far_server_a_slow_one() -> None:
+    """Requests go out together to who is far away: a slow one would have to answer them one by one."""
+    width = Width(LEAST, MOST)
+    width.measured(0.5)
+    width.answered(1, 0.58, 1.0)
+    assert not width.is_slow
+    width.answered(1, 1.5, 2.0)
+    assert width.is_slow
+
+
+@pytest.mark.parametrize(
+    ("bytes_per_s", "calls"), [(250_000, 16 * BEARABLE_S), (50_000_000, TOGETHER * LEAST)]
+)
+def test_over_a_thin_line_more_share_a_connection(bytes_per_s: float, calls: float) -> None:
+    """It is full of what is on its way already."""
+    line = Line()
+    line.carried(int(bytes_per_s), 1.0, packed=True)
+    width = grown(line)
+    assert answer(width, 16.0, since=1.0, until=8.0)
+    assert width.now == LEAST
+    assert width.calls == pytest.approx(calls, rel=0.1)
+    width.refused(60.0)
+    assert width.calls < TOGETHER * LEAST
 
 
 @given(

@@ -13,6 +13,7 @@ from aiohttp.typedefs import LooseHeaders
 from mooring.kube.access import Access
 from mooring.kube.credentials import Credential
 from mooring.kube.exchange import Connections
+from mooring.kube.line import Line
 from mooring.kube.proxies import proxy_authorization, proxy_for
 from mooring.kube.sockets import watch_over
 from mooring.kube.tls import tls_context
@@ -31,6 +32,7 @@ class Channels:
         access: Access,
         credential: Credential,
         limits: tuple[int, int],
+        line: Line | None = None,
         on_width: Callable[[int], None] = lambda width: None,
     ) -> None:
         limit, most = limits
@@ -51,6 +53,7 @@ class Channels:
                 limit=limit,
                 most=most,
                 probe=probe.encode("ascii", "ignore"),
+                line=line,
                 on_width=on_width,
             )
         ssl = True if tls is None else tls

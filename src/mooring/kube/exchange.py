@@ -11,7 +11,6 @@ What is long, compressed, streamed or goes through a proxy is not for here.
 from __future__ import annotations
 
 import asyncio
-import math
 import ssl
 import time
 from collections import deque
@@ -20,17 +19,16 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from mooring.errors import Unreachable
 from mooring.kube.connection import NEVER_SENT, Asked, Connection
 from mooring.kube.http_answer import Answer
+from mooring.kube.line import Line
 from mooring.kube.silence import LOOK_S, Silence
-from mooring.kube.width import TOGETHER, Width
+from mooring.kube.width import SLOW_S, Width
 
 IDLE_S = 45.0  # servers close connections idle for longer; a write must not meet that
-DEPTH = 8  # requests in one write, at most: a server answers them one after the other
 QUICK_S = 0.001  # who answers within this is asked several things at a time, over
 SPREAD = 4  # so many connections, and
 GATHER_S = 0.002  # what is to be sent waits so long for more while there are answers to come
 SMOOTHING = 0.1  # weight of the last answer in how quick a server is
-SLOW_S = 0.016  # who takes longer than this for an answer does not notice when
-PART = 1 / 4  # of it passes before the answer is read; but
+PART = 1 / 4  # of the time a slow server takes for an answer passes before it is read; but
 LONGEST_DOZE_S = 0.03  # never more than this, and only with answers to come over
 MANY = 8  # connections or more
 TURNS = 4  # of the loop after an answer; by then what it leads to is sent
@@ -58,12 +56,13 @@ class Connections:
         limit: int = 64,
         most: int = 0,
         probe: bytes = b"",
+        line: Line | None = None,
         on_width: Callable[[int], None] = lambda width: None,
         doze: Callable[[float], None] = time.sleep,
     ) -> None:
         self._host, self._port, self._tls = host, port, tls
         self._server_name = (server_name or host) if tls is not None else None
-        self._width = Width(limit, max(limit, most))
+        self._width = Width(limit, max(limit, most), line)
         self._on_width = on_width
         self._silence = Silence()
         self._probe, self._probing = probe, False
@@ -155,12 +154,11 @@ class Connections:
         of_many = -(-(len(self._queue) + self._under_way) // self._width.now)
         if of_many > 1:
             self._wait_for_connection(now)
-            if self._width.service_s > SLOW_S and not self._width.is_settled:
+            if self._width.is_slow and not self._width.is_settled:
                 return 1  # behind each other they would wait for longer than for a connection
             of_many = -(-(len(self._queue) + self._under_way) // self._width.now)
         of_quick = -(-len(self._queue) // SPREAD) if self._answer_s < QUICK_S else 1
-        is_slow = SLOW_S < self._width.service_s < math.inf
-        return min(TOGETHER if is_slow else DEPTH, max(of_many, of_quick))
+        return min(self._width.depth, max(of_many, of_quick))
 
     def _wait_for_connection(self, now: float) -> None:
         if self._width.waited(now):
@@ -340,7 +338,7 @@ class Connections:
             return
         self._answer_s += SMOOTHING * (took_s / size - self._answer_s)
         self._silence.answered(connection.asked_at, took_s / size)
-        has_changed = self._width.answered(size, took_s, now)
+        has_changed = self._width.answered(size, took_s, now, opening=bool(self._opening))
         if connection.refused:
             connection.refused = False
             has_changed = self._width.refused(now) or has_changed

@@ -32,7 +32,7 @@ Query = tuple[tuple[str, str], ...]
 Check = Callable[[], None]
 
 POOL = 32  # connections for short requests; opening one costs as much as fifty binds
-MOST = 400  # of them when the server is far away or slow, and bears it
+MOST = 512  # of them when the server is far away or slow, and bears it
 WARM = 4  # connections that are there before anything is to be bound
 CONNECT_TIMEOUT = 10.0
 
@@ -278,7 +278,9 @@ class Transport:
         return new
 
     def _new_channels(self, credential: Credential) -> Channels:
-        return Channels(self._access, credential, self._limits, lambda width: self.on_width(width))
+        return Channels(
+            self._access, credential, self._limits, self._line, lambda calls: self.on_width(calls)
+        )
 
     def _target(self, request: Request) -> str:
         target = self._prefix + request.path

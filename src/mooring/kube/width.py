@@ -3,27 +3,36 @@
 A server near by that answers at once needs few. To one that is far away several requests go out in one write,
 over some more of them. One that has to ask a webhook for every write does what comes over one connection one
 by one, so that each request needs its own. When more of them bring no more answers the server is the one that
-is slow, and their number is taken back; when it says that it is asked too much (429), it is halved.
+is slow, and their number is taken back; when it says that it is asked too much (429), it is halved. Where the
+line is known to be thin it is the line that is full, of answers and events: then more requests go out over
+each connection, since nothing is gained by keeping them until answers have come that are on their way already.
 """
 
 from __future__ import annotations
 
 import math
 
+from mooring.kube.line import Line
+
 ENOUGH = 1000.0  # answers a second; a scheduler decides hardly faster
-CALLS = 512  # under way at a time, at most
+CALLS = 768  # under way at a time, at most
 TOGETHER = 4  # requests that share a connection when there are many
+DEPTH = 8  # that go out in one write: a server answers them one after the other
+DEEP = 24  # of either when the line is full; but no more than are answered within
+BEARABLE_S = 6.0  # seconds: who renews a lease over the same line waits as long
 PAYS = 1.1  # times as many answers a second, or growing was for nothing
 ROUND_S = 0.05  # answers are counted for so long, or for the time of
-ROUNDS = 3  # answers when the number has just grown: opening a connection takes two of them
+ROUNDS = 2  # answers when the number has just grown and the new ones are open
 REST_S = 30.0  # between growing for nothing, or being refused, and the next try
+SLOW_S = 0.016  # who takes no longer than this for an answer is not slow, however near
 SMOOTHING = 0.2  # weight of the last answer in how long one takes
 
 
 class Width:
     """`now` connections at most, of `least` to `most`. Time is passed in."""
 
-    def __init__(self, least: int, most: int) -> None:
+    def __init__(self, least: int, most: int, line: Line | None = None) -> None:
+        self._line = line or Line()
         self.now = least
         self.is_settled = most <= least  # nothing is to be gained by waiting for more of them
         self._least, self._most = least, most
@@ -35,11 +44,27 @@ class Width:
         self._waited = False
         self._rate = 0.0  # answers a second before it grew; 0 while it has not
         self._rests_until = -math.inf
+        self._full_rate = 0.0  # answers a second when it is the line that is full; else 0
 
     @property
     def calls(self) -> int:
         """How many requests may be under way: more only wait for each other."""
-        return min(CALLS, TOGETHER * self.now)
+        shared = TOGETHER * self.now
+        return min(CALLS, max(shared, min(DEEP * self.now, int(self._full_rate * BEARABLE_S))))
+
+    @property
+    def depth(self) -> int:
+        """How many requests may go out in one write."""
+        if self._full_rate:
+            return DEEP
+        return TOGETHER if self.is_slow else DEPTH
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it is the server that answers wait for, rather than the way there and back. As long as none
+        has come, that is to be feared."""
+        is_known = self.service_s < math.inf
+        return not is_known or self.service_s > max(SLOW_S, self._distance_s / TOGETHER)
 
     def measured(self, distance_s: float) -> None:
         """The way there and back takes so long."""
@@ -52,12 +77,18 @@ class Width:
             return False
         return self._grow(self._guessed_rate(), now)
 
-    def answered(self, answers: int, took_s: float, now: float) -> bool:
-        """So many requests that went out together have been answered. True when `now` has changed."""
+    def answered(self, answers: int, took_s: float, now: float, *, opening: bool = False) -> bool:
+        """So many requests that went out together have been answered. True when `now` has changed.
+
+        While connections are `opening`, which takes several round trips, nothing is known of what they bring.
+        """
         self.measured(took_s)
         service_s, known = (took_s - self._distance_s) / answers, self.service_s
         self.service_s = service_s if known == math.inf else known + SMOOTHING * (service_s - known)
         self._answer_s += SMOOTHING * (took_s - self._answer_s)
+        if self._rate and opening:
+            self._begin(now)
+            return False
         self._answers += answers
         rounds = ROUNDS if self._rate else 1
         if now - self._since < max(ROUND_S, rounds * max(took_s, self._answer_s)):
@@ -71,7 +102,7 @@ class Width:
         if now < self._rests_until:
             return False
         width, self.now = self.now, max(1, self._least // 4, self.now // 2)
-        self._rate, self._rests_until = 0.0, now + REST_S
+        self._rate, self._rests_until, self._full_rate = 0.0, now + REST_S, 0.0
         self._begin(now)
         return self.now != width
 
@@ -81,6 +112,7 @@ class Width:
         if before and rate < PAYS * before:
             width, self.now = self.now, self._before
             self.is_settled, self._rests_until = True, now + REST_S
+            self._full_rate = rate if self._line.is_thin else 0.0
             return self.now != width
         return now >= self._rests_until and self._grow(rate, now)
 
@@ -95,7 +127,7 @@ class Width:
         self.is_settled = is_known and wanted <= self.now
         if wanted <= self.now:
             return False
-        self._before, self.now, self._rate = self.now, wanted, rate
+        self._before, self.now, self._rate, self._full_rate = self.now, wanted, rate, 0.0
         self._begin(now)
         return True
 
