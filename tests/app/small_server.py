@@ -24,6 +24,8 @@ class SmallServer:
         self.events: list[Object] = []
         self.lease: Object | None = None
         self.lease_works = True
+        self.watches = asyncio.Event()  # watches are answered
+        self.watches.set()
         self.version = 100
         self._watching: dict[str, list[asyncio.Queue[Object]]] = {}
         self._changed = asyncio.Event()
@@ -71,6 +73,7 @@ class SmallServer:
         queue: asyncio.Queue[Object] = asyncio.Queue()
         self._watching.setdefault(request.path, []).append(queue)
         answer = web.StreamResponse()
+        await self.watches.wait()
         await answer.prepare(request)
         while True:
             await answer.write(json.dumps(await queue.get()).encode() + b"\n")

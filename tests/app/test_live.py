@@ -47,6 +47,22 @@ async def test_pods_there_and_pods_to_come_are_bound(server: SmallServer) -> Non
     live.engine.check()
 
 
+async def test_pods_of_the_first_list_do_not_wait_for_what_follows_it(server: SmallServer) -> None:
+    """Over a long line the answer to a watch takes as long as the list did. Ready is who hears of changes."""
+    server.watches.clear()
+    server.put(PODS, pod("early"))
+    live = make_live(server, NO_ELECTION)
+    running = asyncio.create_task(live.run())
+    await server.until(lambda: server.bound)
+    assert live.is_caught_up
+    assert not live.is_in_sync
+    server.watches.set()
+    await live.informers.synced()
+    assert live.is_in_sync
+    live.stop()
+    assert await running == 0
+
+
 async def test_events_are_written_before_it_ends(server: SmallServer) -> None:
     server.put(PODS, pod("one"))
     live = make_live(server, NO_ELECTION)

@@ -113,6 +113,11 @@ class LiveScheduler:
     def may_write(self) -> bool:
         return self.leads() and not self._hands_over
 
+    @property
+    def is_in_sync(self) -> bool:
+        """Whether it knows everything there was at the start, and hears of what changes."""
+        return self.is_caught_up and self.informers.is_synced
+
     def stop(self) -> None:
         """Asks it to end in order."""
         self.is_stopping = True
@@ -166,7 +171,7 @@ class LiveScheduler:
 
     async def _follow(self, group: asyncio.TaskGroup) -> None:
         self._begin(group, self.informers.run())
-        await self.informers.synced()
+        await self.informers.listed()
         await self.driver.caught_up()
         settle()
         self.is_caught_up = True
@@ -183,7 +188,7 @@ class LiveScheduler:
             await self._leading.wait()
 
     def _is_ready_to_lead(self) -> bool:
-        return self.is_caught_up or self._config.delay_cache_until_active
+        return self.is_in_sync or self._config.delay_cache_until_active
 
     def _start(self, group: asyncio.TaskGroup) -> None:
         """The lease is this one's: for the first time, or again."""

@@ -108,7 +108,7 @@ def _health(live: LiveScheduler, config: SchedulerConfig) -> Health:
 
     # With delayCacheUntilActive a replica that does not lead has nothing to catch up with.
     def caught_up() -> bool:
-        return live.is_caught_up or (config.delay_cache_until_active and not live.leads())
+        return live.is_in_sync or (config.delay_cache_until_active and not live.leads())
 
     ready = (
         informer_sync(caught_up),

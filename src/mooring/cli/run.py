@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from mooring.app.options import ElectionFlags, RunOptions, ServingFlags, TrustFlags
 from mooring.cli.flags import ELECTION, IGNORED, SERVING, TRUST, TRUTH, all_of, without_effect
 from mooring.cli.run_values import ListType, ModulesType, VerbosityType
 from mooring.cli.values import EXISTING_FILE, EXISTING_FOLDER
@@ -77,6 +76,7 @@ def command(
     from mooring.kube.settling import make_room
 
     make_room()  # already for all that is imported now
+    from mooring.app.options import ElectionFlags, RunOptions, ServingFlags, TrustFlags
     from mooring.app.running import run
 
     configure(verbosity, log_format, modules=vmodule)

@@ -154,7 +154,8 @@ class Connections:
         of_many = -(-(len(self._queue) + self._under_way) // self._width.now)
         if of_many > 1:
             self._wait_for_connection(now)
-            if self._width.is_slow and not self._width.is_settled:
+            is_slow = self._width.is_slow or not self._width.is_known
+            if is_slow and not self._width.is_settled:
                 return 1  # behind each other they would wait for longer than for a connection
             of_many = -(-(len(self._queue) + self._under_way) // self._width.now)
         of_quick = -(-len(self._queue) // SPREAD) if self._answer_s < QUICK_S else 1

@@ -77,13 +77,14 @@ class Informer(Generic[T]):
         absent_seconds: float = ABSENT_SECONDS,
         sleep: Sleep = asyncio.sleep,
         read_list: ReadList = read_raw,
+        listed: asyncio.Event | None = None,
         synced: asyncio.Event | None = None,
         after: asyncio.Event | None = None,
         not_read: Callable[[str, str], None] = lambda name, error: None,
     ) -> None:
         self.resource = resource
         self.synced = synced or asyncio.Event()
-        self.listed = asyncio.Event()  # all of the first list is told
+        self.listed = listed or asyncio.Event()  # all of the first list is told
         self._after = after  # nothing is told before; what is there is asked for meanwhile
         self._client = client
         self._decode = decode

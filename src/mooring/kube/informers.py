@@ -40,8 +40,14 @@ class Followed(msgspec.Struct, eq=False):
 
     wanted: Resource | discovery.Reference
     whole: bool
+    listed: asyncio.Event
     synced: asyncio.Event
     informer: Informer[Any] | None = None
+
+    def is_not_there(self) -> None:
+        """Nobody is to wait for it."""
+        self.listed.set()
+        self.synced.set()
 
 
 class Informers:
@@ -76,7 +82,7 @@ class Informers:
 
     @property
     def is_synced(self) -> bool:
-        """Whether everything there was at the start has been told."""
+        """Whether everything there was at the start has been told, and how things go on is heard of."""
         return all(each.synced.is_set() for each in self._followed.values())
 
     @property
@@ -125,8 +131,13 @@ class Informers:
             for each in self._followed.values():
                 group.create_task(self._follow(each))
 
-    async def synced(self) -> None:
+    async def listed(self) -> None:
         """Waits until everything there was at the start has been told."""
+        for each in list(self._followed.values()):
+            await each.listed.wait()
+
+    async def synced(self) -> None:
+        """Waits until that has been told, and how things go on is heard of too."""
         for each in list(self._followed.values()):
             await each.synced.wait()
 
@@ -149,7 +160,7 @@ class Informers:
                 wanted = wanted.built_in or wanted
             name = wanted.path() if isinstance(wanted, Resource) else f"{wanted.path}/{wanted.name}"
             if name not in self._followed and name not in added:
-                added[name] = Followed(wanted, whole, asyncio.Event())
+                added[name] = Followed(wanted, whole, asyncio.Event(), asyncio.Event())
         self._followed |= added
         return list(added.values())
 
@@ -157,11 +168,11 @@ class Informers:
         if isinstance(followed.wanted, Resource):
             resource = followed.wanted
         else:
-            resource = await self._found(followed.wanted, followed.synced)
-        followed.informer = self._informer(resource, followed.whole, followed.synced)
+            resource = await self._found(followed.wanted, followed.is_not_there)
+        followed.informer = self._informer(resource, followed)
         await followed.informer.run()
 
-    async def _found(self, wanted: discovery.Reference, synced: asyncio.Event) -> Resource:
+    async def _found(self, wanted: discovery.Reference, is_not_there: Callable[[], None]) -> Resource:
         """Asks for a kind until it is installed. That it is not is no reason for others to wait."""
         backoff, returning, said = self._backoff(), Backoff(RETURNING), ""
         while True:
@@ -169,7 +180,7 @@ class Informers:
                 resource = await discovery.find(self._client, wanted)
                 if resource is not None:
                     return resource
-                synced.set()
+                is_not_there()
                 wait = self._absent_seconds
             except ApiError as error:
                 if str(error) != said:
@@ -178,8 +189,8 @@ class Informers:
                 said, wait = str(error), (returning if soon else backoff).next(error.retry_after)
             await self._sleep(wait)
 
-    def _informer(self, resource: Resource, whole: bool, synced: asyncio.Event) -> Informer[Any]:
-        intake, decode = self._intake, self._decoders.of(resource, whole=whole)
+    def _informer(self, resource: Resource, followed: Followed) -> Informer[Any]:
+        intake, decode = self._intake, self._decoders.of(resource, whole=followed.whole)
         deliver: Callable[[Any, Any], None] = intake.object
         # Writers of other kinds name the version they saw: that one must then be the newest.
         same: Callable[[Any, Any], bool] = always_different
@@ -187,7 +198,7 @@ class Informers:
             deliver, same = intake.pod, same_pod
         elif resource == NODES:
             deliver, same = intake.node, same_node
-        elif resource.kind in SLIM and not whole:
+        elif resource.kind in SLIM and not followed.whole:
             same = same_object
         return Informer(
             self._client,
@@ -202,13 +213,12 @@ class Informers:
             absent_seconds=self._absent_seconds,
             sleep=self._sleep,
             read_list=decode.read_list,
-            synced=synced,
+            listed=followed.listed,
+            synced=followed.synced,
             after=self._nodes_told() if resource == PODS else None,
             not_read=partial(intake.not_read, resource.kind),
         )
 
     def _nodes_told(self) -> asyncio.Event | None:
         nodes = self._followed.get(NODES.path())
-        if nodes is None:
-            return None
-        return nodes.synced if nodes.informer is None else nodes.informer.listed
+        return None if nodes is None else nodes.listed

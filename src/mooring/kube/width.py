@@ -61,10 +61,13 @@ class Width:
 
     @property
     def is_slow(self) -> bool:
-        """Whether it is the server that answers wait for, rather than the way there and back. As long as none
-        has come, that is to be feared."""
-        is_known = self.service_s < math.inf
-        return not is_known or self.service_s > max(SLOW_S, self._distance_s / TOGETHER)
+        """Whether it is the server that answers wait for, rather than the way there and back."""
+        return self.is_known and self.service_s > max(SLOW_S, self._distance_s / TOGETHER)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything has been answered."""
+        return self.service_s < math.inf
 
     def measured(self, distance_s: float) -> None:
         """The way there and back takes so long."""
@@ -121,10 +124,9 @@ class Width:
         return self.now / max(self._distance_s, self._answer_s, ROUND_S)
 
     def _grow(self, rate: float, now: float) -> bool:
-        is_known = self.service_s < math.inf
-        alone_s = self._distance_s / TOGETHER + (self.service_s if is_known else 0.0)
+        alone_s = self._distance_s / TOGETHER + (self.service_s if self.is_known else 0.0)
         wanted = min(self._most, max(self._least, math.ceil(ENOUGH * alone_s)))
-        self.is_settled = is_known and wanted <= self.now
+        self.is_settled = self.is_known and wanted <= self.now
         if wanted <= self.now:
             return False
         self._before, self.now, self._rate, self._full_rate = self.now, wanted, rate, 0.0
