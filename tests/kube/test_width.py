@@ -205,3 +205,23 @@ def test_it_stays_within_bounds(steps: list[tuple[str, int, float, float]]) -> N
             changed = width.answered(size, took_s, now) if what == "a" else width.refused(now)
             assert changed == (width.now != before)
         assert 1 <= width.now <= MOST
+
+
+def test_what_is_only_read_tells_nothing_of_writes() -> None:
+    """Reading is quick, also where a webhook is asked before each write."""
+
+    async def play() -> tuple[bool, float]:
+        listening = await asyncio.start_server(Answering(1.0), "127.0.0.1", 0)
+        port = listening.sockets[0].getsockname()[1]
+        connections = Connections("127.0.0.1", port, None, limit=LEAST, most=MOST, doze=lambda seconds: None)
+        await asyncio.gather(*(connections.exchange(PROBE, 10.0) for _ in range(LEAST)))
+        was_known = connections._width.is_known
+        await connections.exchange(ASK, 10.0)
+        found = was_known, connections._width.service_s
+        await connections.close()
+        listening.close()
+        return found
+
+    was_known, service_s = in_virtual_time(play())
+    assert not was_known
+    assert service_s == pytest.approx(1.0, abs=0.1)

@@ -22,6 +22,7 @@ from mooring.kube.sockets import watch_over
 log = logging.getLogger("mooring.kube")
 
 TOO_MANY = 429
+READING = b"GET "
 CUT = "the connection was closed before the answer"
 TOO_LATE = "no answer in time"
 NEVER_SENT = "no connection was free in time"
@@ -74,6 +75,7 @@ class Connection(asyncio.Protocol):
         self.usable = False
         self.lost_several = False  # it ended before all that went out together was answered
         self.size, self.asked_at = 0, 0.0  # how many requests went out together last, and when
+        self.only_read = False  # none of them was to change anything
         self.heard_at = 0.0  # when something came last, or was asked
         self.refused = False  # the server said that it is asked too much
         self.waiting: deque[Asked] = deque()  # in the order they were sent
@@ -119,6 +121,7 @@ class Connection(asyncio.Protocol):
             due = min(due, asked.deadline)
         self.waiting.extend(batch)
         self.size, self.asked_at, self.heard_at = len(batch), now, now
+        self.only_read = all(asked.request.startswith(READING) for asked in batch)
         self._transport.write(batch[0].request if len(batch) == 1 else b"".join([a.request for a in batch]))
         return due
 

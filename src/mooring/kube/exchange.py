@@ -66,7 +66,6 @@ class Connections:
         self._on_width = on_width
         self._silence = Silence()
         self._probe, self._probing = probe, False
-        self._warming = False  # what is asked now only asks how far it is
         self._under_way = 0  # requests on all connections
         self._queue: deque[Asked] = deque()
         self._idle: list[Connection] = []
@@ -95,12 +94,8 @@ class Connections:
 
     async def warm(self, count: int) -> None:
         """Opens connections, and learns how far away the server is, before that matters."""
-        self._warming = True
-        try:
-            asking = (self.exchange(self._probe, PROBE_S) for _ in range(count))
-            await asyncio.gather(*asking, return_exceptions=True)
-        finally:
-            self._warming = False
+        asking = (self.exchange(self._probe, PROBE_S) for _ in range(count))
+        await asyncio.gather(*asking, return_exceptions=True)
 
     def doubt(self) -> None:
         """Somebody has found that connections die without a word: those nobody waits on are used no more."""
@@ -334,11 +329,11 @@ class Connections:
 
     def _learn(self, size: int, took_s: float, connection: Connection, now: float) -> None:
         """From requests that went out together and are all answered."""
-        if self._warming:
-            self._width.measured(took_s)
-            return
         self._answer_s += SMOOTHING * (took_s / size - self._answer_s)
         self._silence.answered(connection.asked_at, took_s / size)
+        if connection.only_read:  # that tells how far it is, and nothing of what a write takes there
+            self._width.measured(took_s)
+            return
         has_changed = self._width.answered(size, took_s, now, opening=bool(self._opening))
         if connection.refused:
             connection.refused = False
