@@ -220,6 +220,7 @@ def test_what_is_only_read_tells_nothing_of_writes() -> None:
         found = was_known, connections._width.service_s
         await connections.close()
         listening.close()
+        await asyncio.sleep(1.0)  # in no time: the server hears that nobody is there
         return found
 
     was_known, service_s = in_virtual_time(play())

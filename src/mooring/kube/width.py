@@ -5,7 +5,7 @@ over some more of them. One that has to ask a webhook for every write does what 
 by one, so that each request needs its own. When more of them bring no more answers the server is the one that
 is slow, and their number is taken back; when it says that it is asked too much (429), it is halved. Where the
 line is known to be thin it is the line that is full, of answers and events: then more requests go out over
-each connection, since nothing is gained by keeping them until answers have come that are on their way already.
+each connection, since nothing is gained by keeping them until answers have come that are on their way.
 """
 
 from __future__ import annotations
