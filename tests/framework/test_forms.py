@@ -59,7 +59,7 @@ class Asking:
         assert node is not None
         table = self.cluster.nodes
         shown = self.form.shown(self.pod)
-        return self.form.one(self.cycle, shown, self.form.view(table, node), table, self.view)
+        return self.form.one(self.cycle, shown, self.form.view(node), table, self.view)
 
     def many(self, among: list[bool] | None = None, rows: list[int] | None = None) -> list[Any]:
         table = self.cluster.nodes

@@ -90,7 +90,7 @@ class StaticColumns:
         return self.mask_of(known[name] for name in names if name in known)
 
     def _as_declared(self, view: Callable[[int], StaticNode]) -> Callable[[int], StaticNode]:
-        return lambda row: StaticNode(self._nodes, view(row)._pods, row)
+        return lambda row: view(row)._static
 
     def _of(self, column: Column) -> Ints:
         at = self._at

@@ -37,6 +37,11 @@ class StaticNode:
         raise AttributeError(f"a node is for reading: its {name} cannot be set")
 
     @property
+    def _static(self) -> StaticNode:
+        """The node itself, without the pods on it."""
+        return self
+
+    @property
     def object(self) -> Node:
         return self._nodes.object_at(self.row)
 
@@ -80,7 +85,17 @@ class StaticNode:
 class NodeView(StaticNode):
     """A node and the pods on it."""
 
-    __slots__ = ()
+    __slots__ = ("_alone",)
+
+    @property
+    def _static(self) -> StaticNode:
+        """Made once: plugins are shown it all the time."""
+        try:
+            found: StaticNode = self._alone
+        except AttributeError:
+            found = StaticNode(self._nodes, self._pods, self.row)
+            object.__setattr__(self, "_alone", found)
+        return found
 
     @property
     def pods(self) -> tuple[Pod, ...]:

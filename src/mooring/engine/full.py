@@ -182,7 +182,7 @@ class FullEvaluation:
             elif (status := answers.status(name, "before_filter", answer, FILTER_CODES)) is not None:
                 return status
         for form in self._to_ask(pod_class, cycle, row):
-            status = form.one(cycle, form.shown(pod), form.view(nodes, node), nodes, self._view)
+            status = form.one(cycle, form.shown(pod), form.view(node), nodes, self._view)
             if status is not None:
                 return status
         return self._predicate(pod, node, session) if session else None

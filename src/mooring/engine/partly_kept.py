@@ -88,7 +88,7 @@ class Following(ABC):
 
     def _one(self, form: Filter | Scorer, cycle: Cycle, pod: Pod, node: NodeView) -> Any:
         nodes = self._cluster.nodes
-        return form.one(cycle, form.shown(pod), form.view(nodes, node), nodes, self._view)
+        return form.one(cycle, form.shown(pod), form.view(node), nodes, self._view)
 
 
 class KeptFilters(Following):

@@ -49,7 +49,7 @@ class Ties:
         assert scorer is not None
         nodes, shown = self._cluster.nodes, scorer.shown(pod)
         scores = {
-            row: scorer.one(cycle, shown, scorer.view(nodes, self._view.view(row)), nodes, self._view)
+            row: scorer.one(cycle, shown, scorer.view(self._view.view(row)), nodes, self._view)
             for row in rows
         }
         if scorer.raw:

@@ -114,15 +114,15 @@ class Form:
         """The pod as this plugin may see it."""
         return PodShape(pod) if self.hides_identity else pod
 
-    def view(self, nodes: NodeTable, view: StaticNode) -> StaticNode:
+    def view(self, node: StaticNode) -> StaticNode:
         """The node as this plugin may see it."""
-        return StaticNode(nodes, view._pods, view.row) if self.scope is Scope.STATIC else view
+        return node._static if self.scope is Scope.STATIC else node
 
-    def _nodes(self, columns: StaticColumns, indexes: Rows, table: NodeTable) -> Iterator[StaticNode]:
+    def _nodes(self, columns: StaticColumns, indexes: Rows) -> Iterator[StaticNode]:
         """The nodes at some positions of the columns, as this plugin may see them."""
         rows = columns.rows[indexes].tolist()
         if self.scope is Scope.STATIC:
-            return (self.view(table, columns.at_row(row)) for row in rows)
+            return (self.view(columns.at_row(row)) for row in rows)
         return map(columns.at_row, rows)
 
     def columns(self, table: NodeTable, cluster: ClusterView, rows: Any = None) -> StaticColumns:
@@ -158,7 +158,7 @@ class Filter(Form):
         passed: Bools = np.zeros(len(columns), np.bool_)
         indexes = np.flatnonzero(among)
         method, name, ok = self.loop_method, self.name, []
-        for node in self.paced(self._nodes(columns, indexes, table)):
+        for node in self.paced(self._nodes(columns, indexes)):
             try:
                 answer = method(cycle, pod, node)
             except BaseException as error:
@@ -177,7 +177,7 @@ class Filter(Form):
             answer = answers.call(self.name, "filter", many, cycle, pod, columns)
             rejections: Rejections = answers.call(self.name, "filter", self._checked, answer, len(rows))
             return rejections
-        nodes = (self.view(table, cluster.view(row)) for row in rows.tolist())
+        nodes = (self.view(cluster.view(row)) for row in rows.tolist())
         found = (self.one(cycle, pod, node, table, cluster) for node in nodes)
         statuses = [status if status is not None else unschedulable().by(self.name) for status in found]
         index = {status: number for number, status in enumerate(dict.fromkeys(statuses))}
@@ -221,7 +221,7 @@ class Filter(Form):
             if by_amounts.tolist() != passed[rows].tolist():
                 raise answers.failed(self.name, "filter_nodes", "filter_nodes reads more than amounts")
         for node in view.nodes:
-            status = self.one(cycle, shown, self.view(cluster.nodes, node), cluster.nodes, view)
+            status = self.one(cycle, shown, self.view(node), cluster.nodes, view)
             if passed[node.row] != (status is None):
                 raise answers.failed(
                     self.name, "filter_nodes", f"filter and filter_nodes disagree on node {node.name}"
@@ -260,7 +260,7 @@ class Scorer(Form):
         scores: Ints = np.zeros(len(columns), np.int64)
         indexes = np.flatnonzero(among)
         method, name, raw, given = self.loop_method, self.name, self.raw, []
-        for node in self.paced(self._nodes(columns, indexes, table)):
+        for node in self.paced(self._nodes(columns, indexes)):
             try:
                 answer = method(cycle, pod, node)
             except BaseException as error:
@@ -311,7 +311,7 @@ class Scorer(Form):
             if by_amounts.tolist() != scores[rows].tolist():
                 raise answers.failed(self.name, "score_nodes", "score_nodes reads more than amounts")
         for node in view.nodes:
-            score = self.one(cycle, shown, self.view(cluster.nodes, node), cluster.nodes, view)
+            score = self.one(cycle, shown, self.view(node), cluster.nodes, view)
             if scores[node.row] != score:
                 raise answers.failed(
                     self.name, "score_nodes", f"score and score_nodes disagree on node {node.name}"
