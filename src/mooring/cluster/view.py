@@ -85,17 +85,11 @@ class StaticNode:
 class NodeView(StaticNode):
     """A node and the pods on it."""
 
-    __slots__ = ("_alone",)
+    __slots__ = ("_static",)  # made once: plugins are shown it all the time
 
-    @property
-    def _static(self) -> StaticNode:
-        """Made once: plugins are shown it all the time."""
-        try:
-            found: StaticNode = self._alone
-        except AttributeError:
-            found = StaticNode(self._nodes, self._pods, self.row)
-            object.__setattr__(self, "_alone", found)
-        return found
+    def __init__(self, nodes: NodeTable, pods: PodTable, row: int) -> None:
+        super().__init__(nodes, pods, row)
+        object.__setattr__(self, "_static", StaticNode(nodes, pods, row))
 
     @property
     def pods(self) -> tuple[Pod, ...]:
