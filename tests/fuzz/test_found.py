@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 
 from mooring.config.load import load_config
 from mooring.errors import ConfigError, ManifestError
 from mooring.kube.http_answer import AnswerReader, BadAnswer
+from mooring.kube.kubeconfig import load_kubeconfig
 from mooring.plugins.catalogue import make_registry
 from mooring.sim.manifests import read_manifests
 
@@ -55,3 +57,12 @@ extenders:
 def test_a_length_of_five_thousand_digits() -> None:
     with pytest.raises(BadAnswer):
         AnswerReader().feed(b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n")
+
+
+def test_users_in_the_place_of_the_kind_of_a_kubeconfig(tmp_path: Path) -> None:
+    """Their tokens are nobody's business."""
+    file = tmp_path / "config"
+    file.write_text("apiVersion: v1\nkind: &users [{name: x, user: {token: secret}}]\nusers: *users\n")
+    with pytest.raises(ConfigError, match='expected kind "Config"') as caught:
+        load_kubeconfig(str(file), env={})
+    assert "secret" not in str(caught.value)

@@ -13,7 +13,7 @@ from weakref import ref
 
 import msgspec
 
-UNUSED_SETS = 8192  # that may be known beside as many as placed pods have: those of pods that wait
+UNUSED_SETS = 1024  # that may be known beside as many as placed pods have: those of pods that wait
 UNUSED_SELECTORS = 64  # numbers that may be left in sets beside as many as there are selectors
 
 LabelTest = Callable[[str, Mapping[str, str]], bool]  # (namespace, labels) -> matches

@@ -24,7 +24,7 @@ from mooring.framework.scope import UNSIGNABLE, Scope
 from mooring.model.objects import Pod, PodSpec
 
 ANYTHING = Scope.CLUSTER  # looked up once, as it is compared with for every pod
-KNOWN = 4096  # distinct specs, classes and what they sign, that were used lately; and as many before them
+KNOWN = 2048  # distinct specs, classes and what they sign, that were used lately; and as many before them
 
 Signs = tuple[Hashable, ...]
 SpecSigns = tuple[PodSpec, Signs, int, bool]  # also their number, and whether other pods can be alike

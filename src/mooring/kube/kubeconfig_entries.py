@@ -120,9 +120,7 @@ def _exec(user: Entry, cluster: Entry, access: Access) -> ExecPlugin | None:
     if not said.command:
         raise user.mistake("exec needs a command.", "exec")
     if said.api_version not in API_VERSIONS:
-        raise user.mistake(
-            f'expected {_either(API_VERSIONS)}, got "{said.api_version}".', "exec", "apiVersion"
-        )
+        raise user.mistake(f"expected {_either(API_VERSIONS)}.", "exec", "apiVersion")
     mode = said.interactive_mode or ("" if said.api_version == API_VERSIONS[0] else "IfAvailable")
     if mode not in MODES:
         what = f"interactiveMode is to be {_either(MODES)}" + (f', not "{mode}".' if mode else ".")

@@ -143,7 +143,8 @@ def read_kubeconfig(path: Path) -> KubeconfigFile:
 def _checked(document: Document) -> Kubeconfig:
     kind = document.at(("kind",))
     if kind not in (None, "Config"):
-        raise ConfigError.at(document.place(("kind",)), f'expected kind "Config", got "{kind}".')
+        # Not what is there instead: in a file that is mixed up it may be a secret.
+        raise ConfigError.at(document.place(("kind",)), 'expected kind "Config".')
     config, mistakes = convert(document, (), Kubeconfig, ignore_unknown=True)
     mistakes = [*mistakes, *_wrong_secrets(document)]
     if mistakes or config is None:

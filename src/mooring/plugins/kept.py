@@ -14,7 +14,7 @@ import msgspec
 from mooring.cluster.nodes import NodeTable
 from mooring.model.objects import PodSpec
 
-MOST = 4096  # specs; far above the number of workloads that wait at the same time
+MOST = 2048  # specs; far above the number of workloads that wait at the same time
 
 T = TypeVar("T")
 
