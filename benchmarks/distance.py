@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import signal
 import ssl
 import sys
 import tempfile
@@ -198,6 +199,7 @@ def distance(
     as_json: bool,
 ) -> None:
     """Both schedulers by turns, at every distance."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is ended
     binaries.build(NEEDED)
     results = []
     with ExitStack() as started:

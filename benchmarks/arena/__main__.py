@@ -6,6 +6,7 @@ The control plane is etcd and the API server alone: kubelets and controllers wou
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -63,6 +64,7 @@ def make_scheduler(plane: ControlPlane, name: str) -> Scheduler:
 @click.option("--json", "as_json", is_flag=True, help="Print every turn as one JSON list.")
 def arena(node_count: int, pod_count: int, rounds: int, chosen: tuple[str, ...], as_json: bool) -> None:
     """Both schedulers by turns: pods/s, CPU per pod, memory, and the ratios."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is ended
     try:
         binaries.build(NEEDED)
     except binaries.CannotBuild as error:
