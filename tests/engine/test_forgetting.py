@@ -52,12 +52,13 @@ LIMITS = (
     (kinds, "SPARE"),
     (single, "STATES_KNOWN"),
     (preemption, "PREEMPTORS_KNOWN"),
-    (volume_kinds, "KNOWN_AT_MOST"),
+    (volume_kinds, "FEW"),
     (assumed, "SWEEP_ABOVE"),
     (assumed, "RECENT"),
     (interpod, "REMEMBERED"),
     (spread, "REMEMBERED"),
 )
+READ_ONCE = [each for each in vars(volume_kinds).values() if isinstance(each, volume_kinds.ReadOnce)]
 TABLES = (dict, list, set, deque, OrderedDict, WeakValueDictionary, frozenset, tuple, np.ndarray, bytes, str)
 PASSED_OVER = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, int, float, ref)
 
@@ -115,6 +116,8 @@ def world(monkeypatch: pytest.MonkeyPatch) -> OneOffs:
     for module, name in LIMITS:
         assert isinstance(getattr(module, name), int)
         monkeypatch.setattr(module, name, SMALL)
+    for read in READ_ONCE:
+        monkeypatch.setattr(read, "_most", SMALL)
     world = OneOffs()
     world.engine.placer.kept.most_bytes = 0
     return world
@@ -125,7 +128,7 @@ def played(world: OneOffs, rounds: int) -> Counter[str]:
         world.play(4 * len(VARIETIES))
     world.all_go()
     gc.collect()
-    return tables(world.engine) + tables(world.decoders)
+    return tables(world.engine) + tables(world.decoders) + tables(READ_ONCE)
 
 
 def test_what_is_gone_is_forgotten(world: OneOffs) -> None:

@@ -87,7 +87,7 @@ class Extent(msgspec.Struct, frozen=True):
     most: int
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _allocatable(*resources: tuple[str, Quantity]) -> Allocatable:
     """Nodes of a sort have the same to give."""
     return node_allocatable(dict(resources))

@@ -11,7 +11,7 @@ _LONGEST_NAME = 63
 _LONGEST_DOMAIN = 253
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def is_qualified_name(text: str) -> bool:
     """A label key or a resource name: `name` or `domain/name`."""
     domain, slash, name = text.rpartition("/")
@@ -20,7 +20,7 @@ def is_qualified_name(text: str) -> bool:
     return len(name) <= _LONGEST_NAME and _NAME.fullmatch(name) is not None
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def is_label_value(text: str) -> bool:
     """A label value: empty, or spelled like the name part of a key."""
     return not text or (len(text) <= _LONGEST_NAME and _NAME.fullmatch(text) is not None)

@@ -62,7 +62,7 @@ def round_up(amount_nanos: int, nanos_each: int) -> int:
     return -size if amount_nanos < 0 else size
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def _nanos_of_text(text: str) -> int:
     found = _SHAPE.fullmatch(text.strip()) if len(text) <= _LONGEST else None
     if found is None:

@@ -97,7 +97,7 @@ def matches_labels(selector: LabelSelector | None, labels: Mapping[str, str]) ->
     return requirements is not None and _all_match(requirements, labels)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def node_term(term: NodeSelectorTerm | None) -> NodeTerm:
     """A node selector term, read."""
     if term is None:
@@ -190,7 +190,7 @@ def _compares(operator: str, value: str, values: Collection[str]) -> bool:
     return found > bound if operator == "Gt" else found < bound
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def _label_requirement(wire: LabelSelectorRequirement, operators: tuple[str, ...]) -> Requirement:
     if not is_qualified_name(wire.key):
         raise SelectorError(f'"{wire.key}" is not a label key')

@@ -124,7 +124,7 @@ def _integer(value: object) -> int | None:
     return int(value)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def moment(text: str | None) -> float | None:
     """The moment an API timestamp names, in seconds; None for text that is no timestamp."""
     if not text:

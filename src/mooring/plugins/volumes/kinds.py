@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -24,28 +24,40 @@ MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 FILESYSTEM = "Filesystem"
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
-KNOWN_AT_MOST = 100_000  # objects of a kind; then all are read anew
+FEW = 1024  # objects that may be known besides twice as many as there were
 
 T = TypeVar("T")
 Requirements = tuple[Requirement, ...]
 
 
 class ReadOnce(Generic[T]):
-    """What an object says, worked out when the object is first met."""
+    """What an object says, worked out when the object is first met. Those that are gone are forgotten."""
 
     def __init__(self, read: Callable[[Object], T]) -> None:
         self._read = read
         self._known: dict[str, tuple[Object, T]] = {}
+        self._most = FEW
 
-    def __call__(self, found: Object) -> T:
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __call__(self, found: Object, among: Iterable[Object] = ()) -> T:
+        """`among` are the objects of the kind that are there now."""
         known = self._known.get(found.key)
         if known is not None and known[0] is found:
             return known[1]
-        if len(self._known) >= KNOWN_AT_MOST:
-            self._known.clear()
+        if len(self._known) >= self._most:
+            self._forget(among)
         value = self._read(found)
         self._known[found.key] = (found, value)
         return value
+
+    def _forget(self, among: Iterable[Object]) -> None:
+        known, self._known = self._known, {}
+        for each in among:
+            if (kept := known.get(each.key)) is not None:
+                self._known[each.key] = kept
+        self._most = 2 * len(self._known) + FEW
 
 
 class ClaimRef(msgspec.Struct, frozen=True):

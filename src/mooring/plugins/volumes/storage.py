@@ -85,16 +85,17 @@ class Storage:
         return self._group(self._by_node, node_name, kinds.ATTACHMENT, kinds.read_attachment)
 
     def _get(self, kind: str, key: str, read: ReadOnce[T]) -> T | None:
-        found = self._handle.lister(kind).get(key)
-        return None if found is None else read(found)
+        lister = self._handle.lister(kind)
+        found = lister.get(key)
+        return None if found is None else read(found, lister)
 
     def _group(self, groups: Grouped[T], name: str, kind: str, read: ReadOnce[T]) -> list[T]:
         lister = self._handle.lister(kind)
-        return groups.of(name, lister.version, lambda: map(read, lister))
+        return groups.of(name, lister.version, lambda: (read(each, lister) for each in lister))
 
 
 def _limits(nodes: Iterable[Object]) -> Iterator[tuple[str, str]]:
     """Drivers and the names of nodes where they have a limit."""
     for node in nodes:
-        for driver in kinds.read_csi_node(node).limits:
+        for driver in kinds.read_csi_node(node, nodes).limits:
             yield driver, node.metadata.name
