@@ -70,6 +70,7 @@ class Figures(msgspec.Struct, frozen=True):
     case: str
     scheduler: str
     first_bind_s: float  # since its process was started
+    last_bind_s: float
     pods_per_s: float
     cpu_ms_per_pod: float
 
@@ -174,7 +175,7 @@ def one_turn(plane: ControlPlane, name: str, case_name: str, pods: int, leader_e
             finally:
                 scheduler.kill()
     first, last = bound.moments[0] - began, bound.moments[-1] - began
-    return Figures(case_name, name, first, (pods - 1) / (last - first), 1000 * cpu / pods)
+    return Figures(case_name, name, first, last, (pods - 1) / (last - first), 1000 * cpu / pods)
 
 
 @click.command()
@@ -221,11 +222,11 @@ def show(results: list[Figures]) -> None:
     table = Table(title="distance")
     for column in ("case", "scheduler"):
         table.add_column(column)
-    for column in ("first bind s", "pods/s", "CPU ms/pod"):
+    for column in ("first bind s", "last bind s", "pods/s", "CPU ms/pod"):
         table.add_column(column, justify="right")
     for one in results:
-        figures = (f"{one.first_bind_s:.2f}", f"{one.pods_per_s:.0f}", f"{one.cpu_ms_per_pod:.2f}")
-        table.add_row(one.case, one.scheduler, *figures)
+        binds = (f"{one.first_bind_s:.2f}", f"{one.last_bind_s:.2f}")
+        table.add_row(one.case, one.scheduler, *binds, f"{one.pods_per_s:.0f}", f"{one.cpu_ms_per_pod:.2f}")
     Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 
