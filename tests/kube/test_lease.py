@@ -319,14 +319,20 @@ def test_a_process_that_was_stopped_knows_at_once_that_it_no_longer_leads() -> N
     in_virtual_time(run())
 
 
+async def one_that_is_refused() -> tuple[LeaseServer, Candidate]:
+    """It leads, and has not been allowed to renew for longer than it may go on so."""
+    server = LeaseServer()
+    a = Candidate(server, "a")
+    await asyncio.sleep(5)
+    server.forbids_writes = True
+    await asyncio.sleep(SETTINGS.renew_deadline + 1)
+    assert a.words == ["started", "doubts"]
+    return server, a
+
+
 def test_who_may_not_renew_any_more_ends_after_a_lease_s_time() -> None:
     async def life() -> None:
-        server = LeaseServer()
-        a = Candidate(server, "a")
-        await asyncio.sleep(5)
-        server.forbids_writes = True
-        await asyncio.sleep(SETTINGS.renew_deadline + 1)
-        assert a.words == ["started", "doubts"]
+        _, a = await one_that_is_refused()
         await asyncio.sleep(SETTINGS.lease_duration)
         assert a.words == ["started", "doubts", "stopped"]
 
@@ -335,11 +341,7 @@ def test_who_may_not_renew_any_more_ends_after_a_lease_s_time() -> None:
 
 def test_who_is_refused_for_a_while_leads_on() -> None:
     async def life() -> None:
-        server = LeaseServer()
-        a = Candidate(server, "a")
-        await asyncio.sleep(5)
-        server.forbids_writes = True
-        await asyncio.sleep(SETTINGS.renew_deadline + 1)
+        server, a = await one_that_is_refused()
         server.forbids_writes = False
         await asyncio.sleep(SETTINGS.lease_duration)
         assert a.words == ["started", "doubts", "started"]

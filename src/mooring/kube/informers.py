@@ -44,8 +44,8 @@ class Followed(msgspec.Struct, eq=False):
     synced: asyncio.Event
     informer: Informer[Any] | None = None
 
-    def is_not_there(self) -> None:
-        """Nobody is to wait for it."""
+    def excuse(self) -> None:
+        """It is not there, so nobody waits for it."""
         self.listed.set()
         self.synced.set()
 
@@ -168,11 +168,11 @@ class Informers:
         if isinstance(followed.wanted, Resource):
             resource = followed.wanted
         else:
-            resource = await self._found(followed.wanted, followed.is_not_there)
+            resource = await self._found(followed.wanted, followed.excuse)
         followed.informer = self._informer(resource, followed)
         await followed.informer.run()
 
-    async def _found(self, wanted: discovery.Reference, is_not_there: Callable[[], None]) -> Resource:
+    async def _found(self, wanted: discovery.Reference, excuse: Callable[[], None]) -> Resource:
         """Asks for a kind until it is installed. That it is not is no reason for others to wait."""
         backoff, returning, said = self._backoff(), Backoff(RETURNING), ""
         while True:
@@ -180,7 +180,7 @@ class Informers:
                 resource = await discovery.find(self._client, wanted)
                 if resource is not None:
                     return resource
-                is_not_there()
+                excuse()
                 wait = self._absent_seconds
             except ApiError as error:
                 if str(error) != said:
