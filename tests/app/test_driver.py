@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from mooring.app.driver import AHEAD, Driver
-from mooring.engine.decisions import Bind, Decision, Wait
+from mooring.engine.decisions import Bind, Decision, Refuse, Wait
 from mooring.engine.engine import Engine
 from mooring.engine.events import NodeAdded, PodAdded
 from mooring.plugins.catalogue import plans_with
@@ -126,9 +126,13 @@ def test_an_object_that_makes_no_sense_is_passed_over(desk: Desk) -> None:
     desk.driver.tell(NodeAdded(node("odd").has(cpu="many").build()))
     desk.driver.tell(NodeAdded(node("n").has(cpu=100, pods=1000).build()))
     desk.tell_pods(1)
+    desk.driver.turn()
+    assert not desk.done  # who does not lead says nothing
     desk.driver.start()
     desk.driver.turn()
-    (bind,) = desk.done
+    told, bind = desk.done
+    assert isinstance(told, Refuse)
+    assert told.about.metadata.name == "odd"
     assert isinstance(bind, Bind)
     assert bind.node == "n"
 

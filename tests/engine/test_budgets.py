@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -9,8 +10,10 @@ import pytest
 
 from engine.stage import Stage, made, pod
 from mooring.engine.decisions import Bind, Wait
-from mooring.errors import PointTimedOut
+from mooring.errors import ApiError, OverBudget, PointTimedOut
 from mooring.framework.budget import Budgets
+from mooring.framework.cycle import Cycle
+from mooring.framework.events import NODE, Action, Hint, Interest
 from mooring.framework.measures import OVER_BUDGET, SET_ASIDE
 from mooring.framework.meter import Meter
 from mooring.framework.plugin import Plugin
@@ -151,6 +154,103 @@ def test_a_score_that_takes_too_long_is_left_out(point: str, scope: Scope) -> No
         story = timed.stage.engine.story("default/p9")
         assert story is not None
         assert "set aside" in story.left_out["Slow"]
+
+
+@pytest.mark.parametrize("scope", [Scope.CLUSTER, Scope.ROW, Scope.STATIC])
+def test_so_is_one_that_takes_too_long_to_normalise(scope: Scope) -> None:
+    def normalize(self: Any, values: list[int]) -> list[int]:
+        time.now += 1.5
+        return values
+
+    time = Time()
+    score = lambda self, cycle, pod, node: int(node.name[1:]) % 7  # noqa: E731
+    timed = Timed(made("Slow", score=score, normalize=normalize, scope=scope), time=time)
+    for number in range(10):
+        assert isinstance(timed.try_pod(f"p{number}"), Bind)
+    assert time.now - 1000.0 < 6.0
+    assert bool(timed.counted(SET_ASIDE)) is (scope is Scope.CLUSTER)  # else what it said is known
+
+
+def test_hints_about_one_change_share_their_time(caplog: pytest.LogCaptureFixture) -> None:
+    """50 ms for each of the pods that wait: after 1 s the others are woken without being asked about."""
+
+    def hint(pod: Pod, old: Any, new: Any) -> Hint:
+        time.now += 0.05
+        return Hint.SKIP
+
+    time = Time()
+    events = lambda self: [Interest(NODE, Action.ADD, hint)]  # noqa: E731
+    timed = Timed(made("Slow", filter=lambda self, *a: unschedulable("no"), events=events), time=time)
+    for number in range(100):
+        timed.try_pod(f"p{number}")
+    before = time.now
+    timed.stage.nodes("another")
+    assert 1.0 < time.now - before < 1.2
+    assert "plugin Slow of profile default-scheduler is over its budget at events" in caplog.text
+    for number in range(10):
+        timed.stage.nodes(f"more-{number}")
+    assert time.now - before < 4.0
+    assert sum(timed.counted(SET_ASIDE).values()) > 0
+
+
+@pytest.mark.parametrize("point", ["sort_key", "less"])
+def test_who_takes_too_long_to_sort_is_not_asked(point: str) -> None:
+    def sort(self: Any, *queued: Any) -> Any:
+        time.now += 1.5
+        return 0
+
+    time = Time()
+    text = """profiles:
+- plugins: {queueSort: {enabled: [{name: Slow}], disabled: [{name: "*"}]}}
+"""
+    timed = Timed(made("Slow", **{point: sort}), time=time, text=text, nodes=["n"])
+    for number in range(20):
+        timed.stage.add(pod(f"p{number}", "10m"))
+    assert len(timed.stage.all()) == 20
+    assert time.now - 1000.0 < 6.0
+    assert timed.counted(OVER_BUDGET)
+
+
+@pytest.mark.parametrize("how", ["at once", "in a step", "awaiting"])
+def test_a_binding_may_await_but_not_work_for_long(how: str, caplog: pytest.LogCaptureFixture) -> None:
+    def at_once(self: Any, *arguments: Any) -> None:
+        time.now += 1.5
+
+    async def in_a_step(self: Any, *arguments: Any) -> None:
+        await asyncio.sleep(0)
+        time.now += 1.5
+        await asyncio.sleep(0)
+
+    async def awaiting(self: Any, *arguments: Any) -> None:
+        loop = asyncio.get_running_loop()
+        others = loop.create_future()
+        loop.call_soon(others_take_long, others)
+        with pytest.raises(ApiError):  # what is raised in it reaches it
+            await others
+
+    def others_take_long(others: asyncio.Future[None]) -> None:
+        time.now += 10.0
+        others.set_exception(ApiError(500, "no"))
+
+    async def bind_all() -> int:
+        failures = 0
+        for number in range(5):
+            try:
+                answer = pre_bind(Cycle("default-scheduler", time.now), pod(f"p{number}", "10m"), "n")
+                if answer is not None:
+                    await answer
+            except OverBudget as over:
+                assert "set aside" in str(over)
+                failures += 1
+        return failures
+
+    time = Time()
+    method = {"at once": at_once, "in a step": in_a_step, "awaiting": awaiting}[how]
+    timed = Timed(made("Slow", pre_bind=method), time=time, nodes=["n"])
+    hooks = timed.stage.engine.profiles["default-scheduler"].at("pre_bind")
+    pre_bind = next(hook.method for hook in hooks if hook.name == "Slow")
+    assert asyncio.run(bind_all()) == (0 if how == "awaiting" else 2)
+    assert ("is over its budget at pre_bind" in caplog.text) is (how != "awaiting")
 
 
 def test_or_fails_the_pod_where_that_is_asked_for() -> None:

@@ -45,6 +45,7 @@ LIMITS = (
     (nominator, "CHANGES_KNOWN"),
     (partly_kept, "ROWS_KEPT"),
     (story, "NOTES_KEPT"),
+    (story, "GONE_KEPT"),
     (journal, "KEEP"),
     (fragments, "MOST"),
     (kept, "MOST"),
@@ -140,3 +141,14 @@ def test_what_is_gone_is_forgotten(world: OneOffs) -> None:
     assert not grown
     assert after.total() < before.total() * 1.1
     assert world.placed > world.pods // 2
+
+
+def test_nothing_waits_for_cycles_to_be_looked_for(world: OneOffs) -> None:
+    """What an attempt that ends without a place has made would stay, and its pod with it."""
+    for _ in range(2):
+        gc.collect()
+        gc.disable()
+        world.play(4 * len(VARIETIES))
+        found = gc.collect()
+        gc.enable()
+    assert found < world.pods // 2

@@ -8,14 +8,24 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.engine.decisions import Bind, Wait
+from mooring.engine.decisions import Bind, Refuse, Wait
 from mooring.engine.engine import Engine
-from mooring.engine.events import NodeAdded, NodeChanged, PodAdded, PodChanged, PodDeleted
+from mooring.engine.events import (
+    NodeAdded,
+    NodeChanged,
+    NodeDeleted,
+    NotRead,
+    ObjectDeleted,
+    PodAdded,
+    PodChanged,
+    PodDeleted,
+)
 from mooring.errors import InvariantError
 from mooring.framework.measures import NOT_TAKEN_IN
 from mooring.framework.meter import Meter
 from mooring.kube.decode import Decoders
 from mooring.kube.resources import NODES, PODS
+from mooring.model.objects import Object, ObjectMeta
 from mooring.plugins.catalogue import plans_with
 from mooring.testing.builders import NodeBuilder, PodBuilder
 
@@ -128,6 +138,36 @@ def test_a_node_that_cannot_be_read_takes_nothing_until_it_can(wrong: Any, engin
     assert placed(engine, "waits") is None
     engine.handle(NodeChanged(NodeBuilder("n").has(cpu=4).build()), 0.0)
     assert placed(engine, "fits") == "n"
+
+
+def test_it_is_shown_on_the_object_once(engine: Engine) -> None:
+    """Whatever it is; a pod that waits says so in its own way."""
+    plain = {"metadata": {"name": "n", "uid": "u-n"}, "status": {"allocatable": {"cpu": "-4"}}}
+    node = DECODERS.of(NODES)(msgspec.Raw(msgspec.json.encode(plain)))
+    running, waiting = read({"nodeName": "n", **POISON["negative"]}), read(POISON["affinity"], "waits")
+    who = ObjectMeta(name="c", namespace="default", uid="u-c")
+    claim = Object(api_version="v1", kind="PersistentVolumeClaim", metadata=who, data={})
+    nobody = Object(api_version="v1", kind="Service", metadata=ObjectMeta(), data={})
+    events = [
+        NodeChanged(node),
+        PodAdded(running),
+        PodAdded(waiting),
+        NotRead(claim, "no"),
+        NotRead(nobody, "no"),
+    ]
+    told = [each for _ in range(2) for event in events for each in engine.handle(event, 0.0)]
+    shown = [(each.about, each.message.partition(":")[0]) for each in told if isinstance(each, Refuse)]
+    assert shown == [
+        (node, "cannot be taken in"),
+        (running, "cannot be taken in"),
+        (claim, "cannot be read"),
+    ]
+    assert list(engine.refusals.standing) == ["u-n", "u-bad", "u-waits", "u-c"]
+    engine.handle(NodeDeleted(node), 0.0)
+    engine.handle(PodDeleted(running), 0.0)
+    engine.handle(PodChanged(read({}, "waits", "2")), 0.0)
+    engine.handle(ObjectDeleted(claim), 0.0)
+    assert not engine.refusals.standing
 
 
 def test_a_plugin_that_cannot_count_a_pod_costs_the_pod_its_details_only(engine: Engine) -> None:

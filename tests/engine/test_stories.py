@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from engine.stage import Stage, made, node, pod
+from mooring.engine import story as stories
 from mooring.engine.story import Rejection
 from mooring.framework.status import unschedulable
 from mooring.model.objects import (
@@ -113,6 +116,31 @@ def test_the_last_decision_is_the_one_told() -> None:
     story = stage.engine.story("default/p")
     assert story is not None
     assert (story.node, story.at) == ("big", 5.0)
+
+
+def test_pods_that_went_are_told_of_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stories, "GONE_KEPT", 2)
+    stage = Stage().nodes("n")
+    pods = [pod(f"p{i}", "100m") for i in range(4)]
+    stage.place(pod("stays", "100m"))
+    for each in pods:
+        stage.place(each)
+        stage.delete(each)
+    told = [stage.engine.story(each.key) is not None for each in pods]
+    assert told == [False, False, True, True]
+    stage.place(pod("p3", "200m"))  # the name is used again: the pod that is there is told of
+    again = stage.engine.story("default/p3")
+    assert again is not None
+    assert again.node == "n"
+    assert stage.engine.story("default/stays") is not None
+
+
+def test_there_are_no_nodes() -> None:
+    stage = Stage()
+    stage.wait(pod("p"))
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert (story.message, story.node, story.nodes) == ("no nodes available to schedule pods", "", 0)
 
 
 def test_nobody_knows_of_other_pods() -> None:

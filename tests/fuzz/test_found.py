@@ -21,10 +21,15 @@ kind: StatefulSet
 metadata: {name: s}
 spec:
   template: {spec: {containers: []}}
-  volumeClaimTemplates: [{metadata: {name: data}, spec: 1.5}]
+  volumeClaimTemplates: [{metadata: {name: %s}, spec: %s}]
 """
 MANIFESTS = {
-    "a claim template without a shape": (STATEFUL, "spec.volumeClaimTemplates[0].spec 1.5 is not a mapping."),
+    "a claim template without a shape": (
+        STATEFUL % ("data", "1.5"), "spec.volumeClaimTemplates[0].spec 1.5 is not a mapping."
+    ),
+    "a claim template whose name is no text": (
+        STATEFUL % ("{key: data}", "{}"), "expected a string, got a mapping"
+    ),
     "a capacity that is a list": (
         VOLUME + "{capacity: {storage: [1]}}", "spec.capacity.storage [1] is not a quantity."
     ),

@@ -160,7 +160,7 @@ def live(rng: random.Random, chance: Chance, *, keep: bool) -> list[str]:
             case "fine":
                 world.come(ordinary(f"fine-{step}"))
             case "node":
-                world.stage.nodes(node(f"n{rng.randrange(7)}", rng.choice(["2", "4"])))
+                world.put(node(f"n{rng.randrange(7)}", rng.choice(["2", "4"])))
             case "drop":
                 _drop(world, f"n{rng.randrange(7)}")
             case "go" if world.pods:

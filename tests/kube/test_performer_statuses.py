@@ -11,8 +11,8 @@ import pytest
 from kube.doing import Doing, a_pod, bound, wait_for
 from kube.played_server import LOST, UNHEARD, UNSENT, refusal
 from kube.virtual_time import in_virtual_time
-from mooring.engine.decisions import Nominate
-from mooring.model.objects import Pod, PodCondition, PodStatus
+from mooring.engine.decisions import Nominate, Refuse
+from mooring.model.objects import Node, ObjectMeta, Pod, PodCondition, PodStatus
 
 STATUS = "/api/v1/namespaces/default/pods/web/status"
 
@@ -45,6 +45,22 @@ async def written(doing: Doing, *decisions: Any) -> list[Any]:
     for decision in decisions:
         await doing.do(decision)
     return [body for _, _, body in doing.server.writes()[before:]]
+
+
+def test_objects_that_cannot_be_taken_in_say_so() -> None:
+    async def run() -> None:
+        doing = Doing()
+        node = Node(metadata=ObjectMeta(name="n", uid="u-n"))
+        await doing.do(Refuse(node, "cannot be taken in: cpu -4", "default-scheduler"))
+        (event,) = await doing.events()
+        assert (event["type"], event["reason"], event["note"]) == (
+            "Warning", "NotTakenIn", "cannot be taken in: cpu -4"
+        )  # fmt: skip
+        assert event["regarding"]["kind"] == "Node"
+        assert event["regarding"]["uid"] == "u-n"
+        assert event["metadata"]["namespace"] == "default"
+
+    in_virtual_time(run())
 
 
 def test_why_a_pod_waits(monkeypatch: pytest.MonkeyPatch) -> None:

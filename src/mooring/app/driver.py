@@ -67,6 +67,7 @@ class Driver:
     def start(self) -> None:
         """From now on pods are scheduled."""
         self.deciding = True
+        self._pass_on(list(self.engine.refusals.standing.values()))  # nobody carried it out so far
         self._awake.set()
 
     @property

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Change = tuple[Callable[..., Any], tuple[Any, ...]]  # called with the cluster first; returns its reverse
 
-REMEMBERED = 20_000  # changes the history reaches back
+REMEMBERED = 5000  # changes the history reaches back
 
 
 def add_pod(cluster: Cluster, placed: Placed) -> Change:

@@ -10,7 +10,7 @@ from mooring.model.objects import Pod
 from mooring.model.ports import HostPort
 from mooring.model.requests import Request, bound_request
 
-REMEMBERED = 10_000  # requests; above it all are looked up anew
+REMEMBERED = 1024  # requests; above it all are looked up anew
 HEAVY = 2**43  # of any resource: a million pods that take less stay within 64 bits together
 
 

@@ -47,12 +47,16 @@ PRE_FLIGHT_CODES = frozenset({Code.SKIP})
 
 
 class Unfit(Exception):
-    """The pod fits nowhere. Ends the cycle; not an error."""
+    """The pod fits nowhere. Ends the cycle; not an error.
 
-    def __init__(self, why: FitError, post_filter: str = "", nominated: str | None = None) -> None:
+    Who raises it has no name for it, and who keeps it takes its traceback off: else it holds the frames that
+    hold it, and everything an attempt knows stays until cycles are looked for.
+    """
+
+    def __init__(self, why: FitError, message: str | None = None, nominated: str | None = None) -> None:
         super().__init__()
         self.why = why
-        self.message = why.message(post_filter)
+        self.message = why.message() if message is None else message
         self.nominated = nominated
 
 
@@ -86,6 +90,7 @@ class SchedulingCycle:
         except Unfit as unfit:
             attempt.decisions.append(self.fail(queued, now, unfit.message, unfit.why, unfit.nominated))
         except NoNodes:
+            self._engine.stories.note(attempt, "", NO_NODES)
             attempt.decisions.append(self.fail(queued, now, NO_NODES, None, "", reason=UNSCHEDULABLE))
         except PluginFailed as failure:
             self._engine.stories.note(attempt, "", str(failure), failure.plugin)
@@ -202,9 +207,9 @@ class SchedulingCycle:
                     break
         for name, method, _ in profile.at("after_post_filter"):
             answers.call(name, "after_post_filter", method, cycle, pod, why.statuses, status)
-        unfit = Unfit(why, ", ".join(reasons), nominated)
-        self._engine.stories.note(attempt, "", unfit.message)
-        raise unfit
+        message = why.message(", ".join(reasons))
+        self._engine.stories.note(attempt, "", message)
+        raise Unfit(why, message, nominated)
 
     def _way_out(
         self, attempt: Attempt, name: str, method: Callable[..., Any], why: FitError, reasons: list[str]

@@ -10,7 +10,7 @@ from mooring.extender.wire import Body
 from mooring.framework.cycle import Cycle
 from mooring.framework.profile import Profile
 from mooring.framework.writes import Write
-from mooring.model.objects import Pod
+from mooring.model.objects import Node, Object, Pod
 
 
 class Bind(msgspec.Struct, frozen=True):
@@ -82,6 +82,14 @@ class Look(msgspec.Struct, frozen=True):
     pod: Pod
 
 
-Decision = Bind | Consult | Wait | Evict | Nominate | Write | Look
+class Refuse(msgspec.Struct, frozen=True):
+    """Tell of an object that cannot be taken in, by an Event on it."""
+
+    about: Pod | Node | Object
+    message: str
+    profile: str  # in whose name
+
+
+Decision = Bind | Consult | Wait | Evict | Nominate | Write | Look | Refuse
 
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"

@@ -86,7 +86,7 @@ class Engine:
         self.extenders = Extenders(self, extenders) if extenders else None
         first = next(iter(self.profiles.values()))
         hints = parts.hints(self.profiles.values(), extenders=bool(extenders))
-        self.queue = parts.queue(Order(first.queue_sort), self._pre_enqueue, hints, backoff)
+        self.queue = parts.queue(Order(first), self._pre_enqueue, hints, backoff)
         self.queue.order_of = self.group_of if any(p.orders for p in self.profiles.values()) else None
         plugins = (plugin for profile in self.profiles.values() for plugin in profile.plugins.values())
         self._looking_ahead = list({type(p): p for p in plugins if isinstance(p, LooksAhead)}.values())
@@ -118,6 +118,8 @@ class Engine:
         before, self._busy = self._busy, True
         try:
             self._ingest.takers[type(event)](event, now)
+            if self.refusals.standing:
+                self.refusals.went_well(event)
         except InvariantError:
             raise
         except Exception as error:

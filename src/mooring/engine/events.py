@@ -86,8 +86,7 @@ class EvictFailed(msgspec.Struct, frozen=True):
 class NotRead(msgspec.Struct, frozen=True):
     """The API server shows an object that cannot be read; what is known of it stays."""
 
-    kind: str
-    name: str
+    about: Object  # as much of it as can be told
     error: str
 
 

@@ -232,20 +232,23 @@ class FullEvaluation:
             return self.score(pod_class, cycle, pod, ok, session).totals
         totals: Ints = kept.base[: len(ok)].copy()
         for scorer, weight, scores in kept.raw:
-            totals += weight * normalized(scorer, scores[: len(ok)], ok)
+            totals += self._weighed(scorer, weight, cycle, pod, ok, scores[: len(ok)])
         for scorer, weight in kept.others:
             totals += self._weighed(scorer, weight, cycle, pod, ok)
         if session and session.hooks.has("node_order"):
             totals = totals + self._node_order(pod, ok, session)
         return totals
 
-    def _weighed(self, scorer: Scorer, weight: int, cycle: Cycle, pod: Pod, ok: Bools) -> Ints:
+    def _weighed(
+        self, scorer: Scorer, weight: int, cycle: Cycle, pod: Pod, ok: Bools, scores: Ints | None = None
+    ) -> Ints:
         try:
-            scores = self._asking.scores(scorer, cycle, pod, ok)
+            if scores is None:
+                scores = self._asking.scores(scorer, cycle, pod, ok)
+            return weight * (normalized(scorer, scores, ok) if scorer.raw else scores)
         except OverBudget as over:
             leave_out(cycle, over)
             return np.zeros(len(ok), np.int64)
-        return weight * (normalized(scorer, scores, ok) if scorer.raw else scores)
 
     def _predicate(self, pod: Pod, node: NodeView, session: Session) -> Status | None:
         refused: Status | None = session.hooks.ask("predicate", Task(pod), session.jobs[0], node)

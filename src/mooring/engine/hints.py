@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
+from msgspec.structs import replace
+
 from mooring.engine.queued import QueuedPod
 from mooring.framework import answers
 from mooring.framework.events import EVERYTHING, NODE, Action, ClusterEvent, Hint, Interest
@@ -36,7 +38,7 @@ class Hints:
     def __init__(self, profiles: Iterable[Profile], *, extenders: bool = False) -> None:
         others = {EXTENDER: EVERYTHING} if extenders else {}
         self._interests = {
-            profile.name: {name: interests_of(plugin) for name, plugin in profile.plugins.items()} | others
+            profile.name: {name: _timed(profile, plugin) for name, plugin in profile.plugins.items()} | others
             for profile in profiles
         }
         self._matching: dict[tuple[str, int], Wanting] = {}  # by resource and the bits of the action
@@ -100,6 +102,16 @@ class Hints:
                 answers.raised(plugin, "events", error)
                 return True
         return False
+
+
+def _timed(profile: Profile, plugin: Plugin) -> tuple[Interest, ...]:
+    """What a plugin registers for, with the time its hints take kept in its ledger."""
+    return tuple(
+        interest
+        if interest.hint is None
+        else replace(interest, hint=profile.timed(plugin.name, "events", interest.hint))
+        for interest in interests_of(plugin)
+    )
 
 
 def _interest(plugin: str, answer: Any) -> Interest:

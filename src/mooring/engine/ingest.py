@@ -62,7 +62,7 @@ class Ingest:
             BindFailed: self._bind_failed,
             Consulted: lambda event, now: engine.consulted(event),
             EvictFailed: lambda event, now: engine.evict_failed(event.pod.metadata.uid, event.by),
-            NotRead: lambda event, now: engine.refusals.count(event.kind),
+            NotRead: lambda event, now: engine.refusals.not_read(event),
             Tick: lambda event, now: self._tick(now),
         }
 
@@ -167,6 +167,7 @@ class Ingest:
         if wait := engine.waiting.get(uid):
             wait.reject("", "removed")
         self._leave_queue(uid)
+        engine.stories.gone(uid)
         if uid in engine.cluster.pods.by_uid:
             with engine.cluster.statement() as statement:
                 placed = statement.give_back(uid)

@@ -9,6 +9,7 @@ from typing import Any
 from mooring.engine.queued import QueuedPod
 from mooring.framework import answers
 from mooring.framework.plugin import Plugin
+from mooring.framework.profile import Profile
 
 
 class Shown:
@@ -26,14 +27,18 @@ class Shown:
 class Order:
     """Keys for heaps: the plugin's own, or made from its `less`. Whatever it does wrong is logged."""
 
-    def __init__(self, plugin: Plugin) -> None:
+    def __init__(self, profile: Profile) -> None:
+        plugin = profile.queue_sort
         self._name = plugin.name
         own: Callable[[Any], Any] | None = getattr(plugin, "sort_key", None)
         self._point = "less" if own is None else "sort_key"
-        if own is not None and not _is_ours(plugin):
-            sort_key = own
+        if own is None:
+            less = profile.timed(plugin.name, "less", plugin.less)  # type: ignore[attr-defined]
+            own = cmp_to_key(lambda first, second: self._compare(less, first, second))
+        elif not _is_ours(plugin):
+            sort_key = profile.timed(plugin.name, "sort_key", own)
             own = lambda queued: sort_key(Shown(queued))  # noqa: E731
-        self._own = own or cmp_to_key(lambda first, second: self._compare(plugin, first, second))
+        self._own = own
 
     def key(self, queued: QueuedPod) -> tuple[int, Any]:
         """Pods the plugin has no key for come last."""
@@ -47,9 +52,8 @@ class Order:
         """Keys of the plugin cannot be compared."""
         answers.passed_over(self._name, self._point, error)
 
-    def _compare(self, plugin: Plugin, first: QueuedPod, second: QueuedPod) -> int:
+    def _compare(self, less: Callable[[Shown, Shown], bool], first: QueuedPod, second: QueuedPod) -> int:
         """Pods the plugin fails to compare count as equal: it must not break the heap they are in."""
-        less: Callable[[Shown, Shown], bool] = plugin.less  # type: ignore[attr-defined]
         try:
             one, other = Shown(first), Shown(second)
             return -1 if less(one, other) else int(bool(less(other, one)))

@@ -1,8 +1,9 @@
 """Objects that cannot be taken in: each costs itself, and nothing else.
 
-It is told once for each mistake, counted, and shown on the pod that waits. What was known of it before is
-forgotten, and until it can be read the engine supposes the worst of it: a pod on a node takes all there is
-of cpu, memory and ephemeral storage unless its request can be read, and a node has nothing to give.
+It is counted, and told once for each mistake, in the log and by an Event on it; a pod that waits says so.
+What was known of it before is forgotten, and until it can be read the engine supposes the worst of it: a pod
+on a node takes all there is of cpu, memory and ephemeral storage unless its request can be read, and a node
+has nothing to give.
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.cluster.charge import Charge
 from mooring.cluster.recent import Recent
-from mooring.engine.decisions import SCHEDULER_ERROR, Wait
+from mooring.engine.decisions import SCHEDULER_ERROR, Decision, Refuse, Wait
 from mooring.engine.events import (
     Event,
     NodeAdded,
     NodeChanged,
+    NodeDeleted,
     NotRead,
-    ObjectAdded,
-    ObjectChanged,
     ObjectDeleted,
     PodAdded,
     PodChanged,
@@ -29,7 +29,7 @@ from mooring.engine.events import (
 from mooring.errors import MooringError
 from mooring.framework.measures import NOT_TAKEN_IN
 from mooring.model.amounts import LARGEST
-from mooring.model.objects import Node, NodeSpec, ObjectMeta, Pod, PodSpec
+from mooring.model.objects import Node, NodeSpec, Object, ObjectMeta, Pod, PodSpec
 
 if TYPE_CHECKING:
     from mooring.engine.engine import Engine
@@ -48,6 +48,7 @@ class Refusals:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._told: Recent[tuple[str, str, str], bool] = Recent(TOLD)
+        self.standing: dict[str, Decision] = {}  # what is told of objects that are there, by uid
         self._handlers: dict[type[Any], Callable[[Any, str], None]] = {
             PodAdded: lambda event, why: self._pod(event.pod, why),
             PodChanged: lambda event, why: self._pod(event.pod, why),
@@ -58,24 +59,61 @@ class Refusals:
 
     def refuse(self, event: Event, error: Exception) -> None:
         """The event has failed on the way. Leaves the engine without a trace of its object, or nearly so."""
-        kind, meta = _about(event)
+        about = _about(event)
+        kind = _kind(about) if about is not None else type(event).__name__
         known = isinstance(error, MooringError)
         why = str(error) if known else f"{type(error).__name__}: {error}"
-        self.count(kind)
-        self._tell(kind, meta, why, None if known else error)
+        self._count(kind)
+        meta = ObjectMeta() if about is None else about.metadata
+        if is_new := self._is_new(kind, meta, why):
+            name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+            log.error("%s %s cannot be taken in: %s", kind, name, why, exc_info=None if known else error)
+        if about is not None and not self._is_to_wait(about):
+            self._show(self._refused(about, f"cannot be taken in: {why}"), is_new=is_new)
+        if isinstance(event, PodDeleted | NodeDeleted | ObjectDeleted):
+            self.standing.pop(_who(meta), None)
         handler = self._handlers.get(type(event))
         if handler is not None:
             handler(event, why)
 
-    def _tell(self, kind: str, meta: ObjectMeta, why: str, trace: Exception | None) -> None:
-        """Once for each mistake."""
-        told = (kind, meta.uid or meta.name, why)
-        if self._told.get(told) is None:
-            self._told.put(told, True)
-            name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
-            log.error("%s %s cannot be taken in: %s", kind, name, why, exc_info=trace)
+    def not_read(self, event: NotRead) -> None:
+        """Whoever could not read it has logged it, and knows nothing of it but who it is."""
+        about, kind = event.about, event.about.kind
+        self._count(kind)
+        if about.metadata.uid:
+            is_new = self._is_new(kind, about.metadata, event.error)
+            self._show(self._refused(about, f"cannot be read: {event.error}"), is_new=is_new)
 
-    def count(self, kind: str) -> None:
+    def went_well(self, event: Event) -> None:
+        """What an event is about is taken in, or gone."""
+        if type(event) is not NotRead and (about := _about(event)) is not None:
+            self.standing.pop(_who(about.metadata), None)
+
+    def _is_new(self, kind: str, meta: ObjectMeta, why: str) -> bool:
+        """Whether a mistake was not told yet."""
+        told = (kind, _who(meta), why)
+        if self._told.get(told) is not None:
+            return False
+        self._told.put(told, True)
+        return True
+
+    def _refused(self, about: Pod | Node | Object, message: str) -> Refuse:
+        return Refuse(about, message, next(iter(self._engine.profiles)))
+
+    def _show(self, decision: Refuse | Wait, *, is_new: bool = True) -> None:
+        """Now, unless that was done; and to who begins to decide: before, nobody carries decisions out."""
+        about = decision.about if isinstance(decision, Refuse) else decision.pod
+        self.standing[_who(about.metadata)] = decision
+        if is_new:
+            self._engine.decide(decision)
+
+    def _is_to_wait(self, about: Pod | Node | Object) -> bool:
+        """Whether it is a pod that we are to place."""
+        if not isinstance(about, Pod) or about.spec.node_name:
+            return False
+        return about.spec.scheduler_name in self._engine.profiles
+
+    def _count(self, kind: str) -> None:
         if self._engine.meter is not None:
             self._engine.meter.count(NOT_TAKEN_IN, kind).value += 1
 
@@ -88,8 +126,8 @@ class Refusals:
             if pod.spec.node_name and not gone:
                 stand_in = _stand_in(pod)
                 statement.take(stand_in, pod.spec.node_name, bound=True, charge=self._charge(pod))
-        if not gone and not pod.spec.node_name and pod.spec.scheduler_name in engine.profiles:
-            engine.decide(Wait(pod, SCHEDULER_ERROR, why))
+        if not gone and self._is_to_wait(pod):
+            self._show(Wait(pod, SCHEDULER_ERROR, why))
 
     def _charge(self, pod: Pod) -> Charge:
         """What a pod takes; all there is when that cannot be told, so that nobody is put in its place."""
@@ -107,15 +145,19 @@ class Refusals:
                 statement.put_node(Node(metadata=_identity(node.metadata), spec=NodeSpec(unschedulable=True)))
 
 
-def _about(event: Event) -> tuple[str, ObjectMeta]:
-    match event:
-        case NotRead():
-            return event.kind, ObjectMeta(name=event.name)
-        case ObjectAdded() | ObjectChanged() | ObjectDeleted():
-            return event.object.kind, event.object.metadata
-        case _ if (found := getattr(event, "pod", None) or getattr(event, "node", None)) is not None:
-            return type(found).__name__, found.metadata
-    return type(event).__name__, ObjectMeta()
+def _about(event: Event) -> Pod | Node | Object | None:
+    for name in ("object", "pod", "node", "about"):
+        if isinstance(found := getattr(event, name, None), Pod | Node | Object):
+            return found
+    return None
+
+
+def _who(meta: ObjectMeta) -> str:
+    return meta.uid or meta.name
+
+
+def _kind(about: Pod | Node | Object) -> str:
+    return about.kind if isinstance(about, Object) else type(about).__name__
 
 
 def _stand_in(pod: Pod) -> Pod:

@@ -8,6 +8,7 @@ cluster comes back to now.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from itertools import chain
 
 import msgspec
 import numpy as np
@@ -27,7 +28,8 @@ from mooring.model.objects import Pod
 NARROWED = "mooring/narrowed"  # where a cycle holds the only nodes the pod may go to
 JUDGED = "mooring/judged"  # where a cycle holds what extenders said
 UNSAID = "node(s) were left out by an extender"
-NOTES_KEPT = 10_000  # the last decision of so many pods
+NOTES_KEPT = 10_000  # the last decision of so many pods that are there
+GONE_KEPT = 1000  # and of so many that went
 BEST_SHOWN = 5
 
 
@@ -35,7 +37,7 @@ class Note(msgspec.Struct, frozen=True):
     """One decision, as it was noted."""
 
     pod: Pod
-    pod_class: PodClass | None  # None when a plugin failed before it was known
+    pod_class: PodClass | None  # None when the attempt ended before it was known
     cycle: Cycle
     position: int  # in the cluster's history, before the decision took effect
     node: str  # "" when the pod got none
@@ -101,14 +103,12 @@ class Stories:
     def __init__(self, cluster: Cluster, full: FullEvaluation) -> None:
         self._cluster = cluster
         self._full = full
-        self._notes: OrderedDict[str, Note] = (
-            OrderedDict()
-        )  # the latest last; a dict is slow to lose its first
+        # The latest last; a dict is slow to lose its first.
+        self._notes: OrderedDict[str, Note] = OrderedDict()
+        self._gone: OrderedDict[str, Note] = OrderedDict()
 
     def note(self, attempt: Attempt, node: str, message: str = "", blamed: str = "") -> None:
-        """What an attempt comes to, if it got as far as the pod's class, or a plugin failed before."""
-        if attempt.pod_class is None and not blamed:
-            return
+        """What an attempt comes to."""
         cycle, pod = attempt.cycle, attempt.queued.pod
         if cycle.written:
             cycle.forget(DOMAINS)  # it knows every node, and notes are kept for long
@@ -120,6 +120,14 @@ class Stories:
         if len(notes) > NOTES_KEPT:
             notes.popitem(last=False)
 
+    def gone(self, uid: str) -> None:
+        """The pod is no longer there. Who asks about it, asks soon."""
+        note = self._notes.pop(uid, None)
+        if note is not None:
+            self._gone[uid] = note
+            if len(self._gone) > GONE_KEPT:
+                self._gone.popitem(last=False)
+
     def undone(self, pod: Pod, message: str) -> None:
         """The pod does not get the node it was noted for after all."""
         note = self._notes.get(pod.metadata.uid)
@@ -128,7 +136,8 @@ class Stories:
 
     def find(self, key: str) -> Note | None:
         """The note of the pod of that `namespace/name`."""
-        return next((note for note in reversed(self._notes.values()) if note.pod.key == key), None)
+        notes = chain(reversed(self._notes.values()), reversed(self._gone.values()))
+        return next((note for note in notes if note.pod.key == key), None)
 
     def tell(self, key: str, best: int = BEST_SHOWN) -> Story | None:
         """The whole story of a pod's last decision, or None if it is not remembered."""

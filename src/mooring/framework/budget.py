@@ -23,6 +23,7 @@ from mooring.framework.inspection import built_in
 from mooring.framework.measures import OVER_BUDGET, SET_ASIDE
 from mooring.framework.meter import Meter
 from mooring.framework.plugin import Plugin
+from mooring.framework.steps import timed_steps
 from mooring.framework.watching import LABELS
 from mooring.model.objects import Pod
 
@@ -35,13 +36,13 @@ PODS_KNOWN = 4096  # owners of pods, each of those it is quick and slow about
 WARN_EVERY_S = 60.0
 STRIDE = 64  # nodes between two looks at the clock, at most
 LEFT_OUT = "mooring/left-out"  # where a cycle holds which scores the pod goes without, and why
-SCORING = frozenset({"pre_score", "score"})  # what can be left out
+SCORING = frozenset({"pre_score", "score", "normalize"})  # what can be left out
 UNDOING = frozenset({"unreserve", "on_session_close"})  # never left out
-UNTIMED = frozenset({"pre_bind", "bind", "post_bind"})  # those that may await
-# Points beside any attempt at a pod: each call is looked at by itself.
+BINDING = frozenset({"pre_bind", "bind", "post_bind"})  # they may await: each step is looked at by itself
+# Points beside any attempt at a pod: each call is looked at by itself; hints about one change, together.
 BESIDE = frozenset(
     {"pre_enqueue", "order_of", "group", "pod_seen", "pod_gone", "object_seen", "follow_up", "wake_at"}
-    | {"next_pod", "domains_of_nodes"}
+    | {"next_pod", "domains_of_nodes", "events", "sort_key", "less"}
 )
 
 Method = Callable[..., Any]
@@ -60,20 +61,31 @@ class Budgets:
             return {}
         skips = plan.over_budget == "skip"
         return {
-            name: Ledgers(Ledger(name, plan, self), Ledger(name, plan, self, skips=skips))
+            name: Ledgers(
+                Ledger(name, plan, self),
+                Ledger(name, plan, self, skips=skips),
+                Ledger(name, plan, self),
+                Ledger(name, plan, self),
+            )
             for name, plugin in plugins.items()
             if not built_in(type(plugin))
         }
 
 
 class Ledgers(NamedTuple):
-    """A policy's two ledgers. A score that takes too long may be left out; all else has to be asked, and has
-    its time whatever scoring takes."""
+    """A policy's ledgers. A score that takes too long may be left out; all else has to be asked, and has its
+    time whatever scoring takes, and whatever is asked beside an attempt, in its midst or after it."""
 
     deciding: Ledger
     scoring: Ledger
+    beside: Ledger
+    binding: Ledger
 
     def at(self, point: str) -> Ledger:
+        if point in BESIDE:
+            return self.beside
+        if point in BINDING:
+            return self.binding
         return self.scoring if point in SCORING else self.deciding
 
 
@@ -100,13 +112,13 @@ class Ledger:
 
     def watch(self, point: str, method: Method) -> Method:
         """The method, timed; refused when its time is used up."""
-        if point in UNTIMED:
-            return method
+        if point in BINDING:
+            return self._watch_steps(point, method)
         clock, must, beside = self._clock, point in UNDOING, point in BESIDE
 
         def call(*arguments: Any) -> Any:
             if beside:
-                self.begin(object(), arguments[0] if arguments else None)
+                self.begin(*_subject(point, arguments))
             if not must:
                 self.refuse(point)
             start = clock()
@@ -116,6 +128,20 @@ class Ledger:
                 raise self.interrupted(point, error) from error
             finally:
                 self._spend(point, clock() - start)
+
+        return call
+
+    def _watch_steps(self, point: str, method: Method) -> Method:
+        """Bindings are many at a time, and each of their steps keeps everybody from going on."""
+
+        def call(cycle: Cycle, pod: Pod, node_name: str) -> Any:
+            def spend(seconds: float) -> None:
+                self.begin(object(), pod)
+                self._spend(point, seconds)
+
+            self.begin(object(), pod)
+            self.refuse(point)
+            return timed_steps(lambda: method(cycle, pod, node_name), self._clock, spend)
 
         return call
 
@@ -239,6 +265,15 @@ def left_out(cycle: Cycle, why: Mapping[str, str]) -> None:
     if why:
         cycle.skip_score = cycle.skip_score.union(why)
         cycle.write(LEFT_OUT, {**cycle.read(LEFT_OUT, {}), **why})
+
+
+def _subject(point: str, arguments: tuple[Any, ...]) -> tuple[object, Any]:
+    """What a call beside any attempt is part of, and the pod it is about."""
+    if point != "events":
+        return object(), arguments[0] if arguments else None
+    _, old, new = arguments
+    changed = old if new is None else new
+    return object() if changed is None else changed, None
 
 
 def _owner(pod: Any) -> str:

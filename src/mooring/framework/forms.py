@@ -242,6 +242,11 @@ class Scorer(Form):
         self.normalize = _normalizer(plugin)
         self.raw = self.normalize is not None  # scores are still to be normalised
 
+    def budget(self, ledger: Ledger) -> None:
+        super().budget(ledger)
+        if self.normalize is not None:
+            self.normalize = ledger.watch("normalize", self.normalize)
+
     @classmethod
     def of(cls, plugin: Plugin) -> Scorer | None:
         one, many = getattr(plugin, "score", None), getattr(plugin, "score_nodes", None)

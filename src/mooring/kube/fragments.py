@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-MOST = 8192  # parts of one sort; above it all are forgotten and learnt anew
+MOST = 2048  # parts of one sort; above it all are forgotten and learnt anew
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)

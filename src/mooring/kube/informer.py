@@ -33,10 +33,11 @@ from mooring.kube.client import PAGE, Client, WatchEvent
 from mooring.kube.contact import Contact, is_away
 from mooring.kube.deep import read_deeply
 from mooring.kube.lists import ReadList, read_raw
-from mooring.kube.metadata import HalfRead, WireMeta, decode_head
+from mooring.kube.metadata import HalfRead, WireMeta, decode_head, identity
 from mooring.kube.resources import Resource
 from mooring.kube.store import HasMetadata, Store
 from mooring.kube.transport import Query
+from mooring.model.objects import Object
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +81,7 @@ class Informer(Generic[T]):
         listed: asyncio.Event | None = None,
         synced: asyncio.Event | None = None,
         after: asyncio.Event | None = None,
-        not_read: Callable[[str, str], None] = lambda name, error: None,
+        not_read: Callable[[Object, str], None] = lambda about, error: None,
     ) -> None:
         self.resource = resource
         self.synced = synced or asyncio.Event()
@@ -372,7 +373,9 @@ class Informer(Generic[T]):
         head = _head(raw)
         name = f"{head.namespace}/{head.name}" if head is not None else "an object without a name"
         log.error("%s %s cannot be read and is passed over: %s", self.resource.kind, name, error)
-        self._not_read(name, str(error))
+        version, kind = self.resource.api_version, self.resource.kind
+        about = Object(api_version=version, kind=kind, metadata=identity(head or WireMeta()), data={})
+        self._not_read(about, str(error))
         return head
 
     def _not_there(self, error: NotFound) -> float:

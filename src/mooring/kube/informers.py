@@ -10,7 +10,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -216,7 +215,7 @@ class Informers:
             listed=followed.listed,
             synced=followed.synced,
             after=self._nodes_told() if resource == PODS else None,
-            not_read=partial(intake.not_read, resource.kind),
+            not_read=intake.not_read,
         )
 
     def _nodes_told(self) -> asyncio.Event | None:

@@ -30,9 +30,9 @@ class Intake:
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
 
-    def not_read(self, kind: str, name: str, error: str) -> None:
+    def not_read(self, about: Object, error: str) -> None:
         """An object cannot be read."""
-        self._tell(NotRead(kind, name, error))
+        self._tell(NotRead(about, error))
 
     def pod(self, old: Pod | None, new: Pod | None) -> None:
         """A pod that has finished arrives as one that is gone: finished pods are not watched."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.engine.decisions import Bind, Consult, Decision, Evict, Look, Nominate, Wait
+from mooring.engine.decisions import Bind, Consult, Decision, Evict, Look, Nominate, Refuse, Wait
 from mooring.engine.events import BindFailed, Bound, Consulted, Event, EvictFailed, PodDeleted
 from mooring.errors import ApiError, MooringError
 from mooring.extender.client import ExtenderClient
@@ -89,6 +89,7 @@ class KubePerformer:
             Nominate: self._perform_nominate,
             Write: self._perform_write,
             Look: self._perform_look,
+            Refuse: self._perform_refuse,
         }
 
     @property
@@ -242,6 +243,10 @@ class KubePerformer:
             decision.message,
             controller=pod.spec.scheduler_name,
         )
+
+    def _perform_refuse(self, decision: Refuse) -> None:
+        about, note = decision.about, decision.message
+        self._recorder.record("Warning", "NotTakenIn", "TakingIn", about, note, controller=decision.profile)
 
     def _perform_nominate(self, decision: Nominate) -> None:
         self._want(Wanted(decision.pod, nominated=decision.node))

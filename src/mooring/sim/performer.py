@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mooring.engine.decisions import Bind, Consult, Decision, Evict, Look, Nominate, Wait
+from mooring.engine.decisions import Bind, Consult, Decision, Evict, Look, Nominate, Refuse, Wait
 from mooring.engine.events import BindFailed, Bound, Event, PodDeleted
 from mooring.engine.evicted import words_of
 from mooring.errors import ApiError, MooringError
@@ -60,6 +60,8 @@ class Performer:
                 self.perform_write(decision)
             case Look():
                 self.perform_look(decision)
+            case Refuse():
+                self.perform_refuse(decision)
 
     def perform_bind(self, decision: Bind) -> None:
         """Runs the binding cycle: the plugins' pre-bind, one patch, the bind itself, post-bind."""
@@ -89,6 +91,9 @@ class Performer:
             type="PodScheduled", status="False", reason=decision.reason, message=decision.message
         )
         self._world.patch_status(pod.key, conditions=(why,), nominated=decision.nominated)
+
+    def perform_refuse(self, decision: Refuse) -> None:
+        self._world.record("Warning", "NotTakenIn", "TakingIn", decision.about, decision.message)
 
     def perform_evict(self, decision: Evict) -> None:
         """A pod that is on its way out already is left to go. Binding takes no time here, so there is never

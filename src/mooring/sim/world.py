@@ -175,9 +175,13 @@ class World:
             if not kubelet.is_finished(pod):
                 self._remove(pod)
 
-    def record(self, event_type: str, reason: str, action: str, pod: Pod, message: str) -> None:
-        """Records an Event about a pod."""
-        self.events.record(Recorded(self.clock.elapsed, event_type, reason, action, "Pod", pod.key, message))
+    def record(
+        self, event_type: str, reason: str, action: str, about: Pod | Node | Object, message: str
+    ) -> None:
+        """Records an Event about an object."""
+        kind = about.kind if isinstance(about, Object) else type(about).__name__
+        key = about.name if isinstance(about, Node) else about.key
+        self.events.record(Recorded(self.clock.elapsed, event_type, reason, action, kind, key, message))
 
     def _bindable(self, key: str, node: str, uid: str) -> Pod:
         pod = self.store.pod(key)

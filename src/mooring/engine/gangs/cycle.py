@@ -187,7 +187,7 @@ class GroupCycle:
         try:
             engine.cycle.take_step(attempt, step)
         except Unfit as unfit:
-            tried.unfit[uid] = unfit
+            tried.unfit[uid] = unfit.with_traceback(None)
             tried.fell_apart |= not tried.starts and uid in tried.group.strict
             if nominated:
                 engine.nominator.nominate(attempt.queued.pod, nominated)

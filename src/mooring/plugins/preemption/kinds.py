@@ -19,7 +19,7 @@ from mooring.plugins.preemption.importance import NOT_STARTED, started_us
 EMPTY = 0  # the kind of a slot that nobody is in
 EMPTY_PRIORITY = 2**40  # above any pod's: an empty slot is nobody's victim
 START_BITS = NOT_STARTED.bit_length()
-SPARE = 4096  # kinds that may be known beside two for each pod; then all pods are looked at anew
+SPARE = 1024  # kinds that may be known beside two for each pod; then all pods are looked at anew
 NO_AMOUNTS: Ints = np.zeros(0, np.int64)
 
 

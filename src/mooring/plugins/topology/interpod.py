@@ -23,7 +23,7 @@ from mooring.plugins.topology.interpod_state import Counted, InterPodState, Weig
 from mooring.plugins.topology.members import Memberships
 from mooring.plugins.topology.terms import NO_TERMS, Term, Terms
 
-REMEMBERED = 4096
+REMEMBERED = 1024
 NAME_LABEL = "kubernetes.io/metadata.name"
 AFFINITY, ANTI_AFFINITY = "affinity", "anti-affinity"  # kinds of carried terms, besides weights
 

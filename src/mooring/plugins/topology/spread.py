@@ -33,7 +33,7 @@ from mooring.plugins.topology.matching import Matcher
 from mooring.plugins.topology.members import Memberships
 from mooring.plugins.topology.spread_state import SpreadState
 
-REMEMBERED = 4096  # pods' constraints
+REMEMBERED = 1024  # pods' constraints
 
 DEFAULTS = "defaultConstraints"
 LISTED = ("Service", "ReplicaSet", "ReplicationController", "StatefulSet")

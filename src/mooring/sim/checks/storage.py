@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from mooring.config.struct_check import convert
 from mooring.errors import Mistake
-from mooring.model.objects import LabelSelector, NodeSelector
+from mooring.model.objects import LabelSelector, NodeSelector, ObjectMeta
 from mooring.sim.checks import quantities
 from mooring.sim.spot import Spot
 
@@ -26,11 +26,7 @@ def claim_templates(templates: Spot) -> Iterator[Mistake]:
 def claim_template(template: Spot) -> Iterator[Mistake]:
     """A claim that is made when there is a pod for it."""
     yield from _mapping(template)
-    yield from _mapping(template.child("metadata"))
-    for field in ("labels", "annotations"):
-        yield from _mapping(template.child("metadata", field))
-        for value in template.child("metadata", field).entries():
-            yield from _shape(value, str, "text; put it in quotes")
+    yield from _typed(template.child("metadata"), ObjectMeta)
     yield from _claim(template)
 
 
@@ -70,7 +66,7 @@ def _amounts(amounts: Spot) -> Iterator[Mistake]:
             yield amount.wrong("is not a quantity")
 
 
-def _typed(spot: Spot, kind: type[NodeSelector | LabelSelector]) -> Iterator[Mistake]:
+def _typed(spot: Spot, kind: type[NodeSelector | LabelSelector | ObjectMeta]) -> Iterator[Mistake]:
     if spot.value is not None:
         _, mistakes = convert(spot.document, spot.path, kind, ignore_unknown=True)
         yield from mistakes

@@ -28,7 +28,7 @@ NOTES = (
     keys.GROUPS,
     keys.TOPOLOGY_SPEC,
 )
-REMEMBERED = 4096  # declarations that are told apart
+REMEMBERED = 1024  # declarations that are told apart
 TWO_NAMES = "the pod names two gangs: {} and {}"
 
 
