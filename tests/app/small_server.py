@@ -26,6 +26,8 @@ class SmallServer:
         self.lease_works = True
         self.watches = asyncio.Event()  # watches are answered
         self.watches.set()
+        self.binds = asyncio.Event()  # bindings, which take place, are answered
+        self.binds.set()
         self.version = 100
         self._watching: dict[str, list[asyncio.Queue[Object]]] = {}
         self._changed = asyncio.Event()
@@ -86,6 +88,7 @@ class SmallServer:
         pod["spec"]["nodeName"] = node
         self.put(PODS, pod, "MODIFIED")
         self._changed.set()
+        await self.binds.wait()
         return web.json_response({"kind": "Status", "status": "Success"}, status=201)
 
     async def _event(self, request: web.Request) -> web.Response:

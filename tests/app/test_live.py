@@ -150,6 +150,20 @@ async def test_what_is_not_sent_yet_is_left_to_who_leads_next(server: SmallServe
     assert server.lease["spec"]["holderIdentity"] == ""
 
 
+async def test_a_bind_that_is_answered_late_is_told_before_another_may_lead(server: SmallServer) -> None:
+    server.binds.clear()
+    server.put(PODS, pod("one"))
+    live = make_live(server, LeaderElection())
+    running = asyncio.create_task(live.run())
+    await server.until(lambda: server.bound)
+    live.stop()
+    while live.may_write():
+        await asyncio.sleep(0)
+    server.binds.set()
+    assert await running == 0
+    assert [event["reason"] for event in server.events if event["reason"] != "LeaderElection"] == ["Scheduled"]
+
+
 @pytest.mark.parametrize("delayed", [False, True])
 async def test_a_replica_that_waits_follows_the_cluster_unless_told_not_to(
     server: SmallServer, delayed: bool

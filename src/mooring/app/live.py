@@ -46,8 +46,8 @@ log = logging.getLogger("mooring.app")
 
 DRAIN_S = 10.0  # for what is under way when the scheduler is asked to end
 FLUSH_S = 3.0  # for Events that are not written yet
-HANDOVER_S = 0.3  # who has a successor sends nothing later than that; what is sent gets its answer
-LAST_WORDS_S = 2.0  # at most for Events, sent as fast as they are taken, before a successor may lead
+HANDOVER_S = 0.3  # who has a successor begins nothing later than that
+LAST_WORDS_S = 2.0  # at most for what is sent to be answered and told, before a successor may lead
 LEASE_CONNECTIONS = 2
 LEASE = "lease"  # why the driver pauses
 FOLLOWING = Pace(initial=0.1, cap=0.4, jitter=0.5)  # informers have ways of their own to try again
@@ -83,10 +83,12 @@ class LiveScheduler:
         self._writing = self._limiter()
         writing = Fenced(self._transport, self.may_write)
         self._recording = self._limiter()
-        self.recorder = Recorder(Client(writing, self._recording, traffic=self.traffic), slots=slots)
+        recording = Fenced(self._transport, self._may_tell)
+        self.recorder = Recorder(Client(recording, self._recording, traffic=self.traffic), slots=slots)
         self.elector = self._elector(config.leader_election, stuck)
         self._lease = LeaseThread(self.elector, self._lease_transport.close) if self.elector else None
-        self._hands_over = False  # nothing more is written: another is about to lead
+        self._hands_over = False  # nothing more is begun: another is about to lead
+        self._is_silent = False  # nor told
         self.performer = KubePerformer(
             Client(writing, self._writing, traffic=self.traffic),
             self._answered,
@@ -112,6 +114,9 @@ class LiveScheduler:
 
     def may_write(self) -> bool:
         return self.leads() and not self._hands_over
+
+    def _may_tell(self) -> bool:
+        return self.leads() and not self._is_silent
 
     @property
     def is_in_sync(self) -> bool:
@@ -225,13 +230,18 @@ class LiveScheduler:
             log.warning("not carried out: %d; unknown what came of: %s", left.given_back, left.unknown)
 
     async def _hand_over(self, lease: LeaseThread) -> None:
-        """Others wait: what is sent is seen through, what is not is left to them, Events last."""
+        """Others wait: what is sent is seen through and told, what is not is left to them."""
         draining = asyncio.ensure_future(self._drain())
         await asyncio.wait((draining,), timeout=HANDOVER_S)
-        self._recording.open()
-        await self.recorder.flush(LAST_WORDS_S)
         self._hands_over = True
         self._writing.open()  # whoever waits for its turn meets the fence at once
+        self._recording.open()
+        self.recorder.hurry()
+        loop = asyncio.get_running_loop()
+        end = loop.time() + LAST_WORDS_S
+        await asyncio.wait((draining,), timeout=LAST_WORDS_S)
+        await self.recorder.flush(end - loop.time())
+        self._is_silent = True
         await draining
         await lease.release()
 

@@ -125,9 +125,13 @@ class Recorder:
             for told in self._memory.due(self._now_ns() / 1e9):
                 self._enqueue(told)
 
-    async def flush(self, timeout: float) -> int:
-        """Sends what is left within `timeout` seconds, ahead of nobody. Returns how much is not sent."""
+    def hurry(self) -> None:
+        """From now on Events let nobody go first."""
         self._hurry.set()
+
+    async def flush(self, timeout: float) -> int:
+        """Sends what is left within `timeout` seconds. Returns how much is not sent."""
+        self.hurry()
         for told in self._memory.unwritten():
             self._enqueue(told)
         end = self._clock() + timeout
