@@ -161,7 +161,9 @@ async def test_a_bind_that_is_answered_late_is_told_before_another_may_lead(serv
         await asyncio.sleep(0)
     server.binds.set()
     assert await running == 0
-    assert [event["reason"] for event in server.events if event["reason"] != "LeaderElection"] == ["Scheduled"]
+    assert [event["reason"] for event in server.events if event["reason"] != "LeaderElection"] == [
+        "Scheduled"
+    ]
 
 
 @pytest.mark.parametrize("delayed", [False, True])

@@ -119,7 +119,7 @@ def test_the_last_decision_is_the_one_told() -> None:
 
 
 def test_pods_that_went_are_told_of_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stories, "GONE_KEPT", 2)
+    monkeypatch.setattr(stories, "GONE_KEPT", 4)
     stage = Stage().nodes("n")
     pods = [pod(f"p{i}", "100m") for i in range(4)]
     stage.place(pod("stays", "100m"))

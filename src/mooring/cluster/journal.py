@@ -13,11 +13,12 @@ KEEP = 65_536  # rows; a reader further behind rebuilds sooner than it would rep
 class Journal:
     """An append-only list of rows with an absolute position."""
 
-    __slots__ = ("_base", "_keep", "position", "rows")
+    __slots__ = ("_base", "_keep", "_most", "position", "rows")
 
     def __init__(self, keep: int | None = None) -> None:
         self._base = 0
         self._keep = KEEP if keep is None else keep
+        self._most = 2 * self._keep
         self.rows: list[int] = []
         self.position = 0  # always `_base` and the rows after it; every reader compares it, so it is at hand
 
@@ -25,7 +26,7 @@ class Journal:
         rows = self.rows
         rows.append(row)
         self.position += 1
-        if len(rows) > 2 * self._keep:
+        if len(rows) > self._most:
             del rows[: self._keep]
             self._base += self._keep
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from operator import itemgetter
 
 import msgspec
 import numpy as np
@@ -31,9 +32,13 @@ from mooring.model.requests import Allocatable, node_allocatable
 
 Ints = NDArray[np.int64]
 Amounts = tuple[int, ...]  # one of each column of amounts
+Bill = tuple[
+    tuple[tuple[int, memoryview], ...], ...
+]  # amounts, what they are added to: of all, of who leaves
 FIRST_CAPACITY = 64
 EVERYWHERE = ("cpu", "memory", "ephemeral-storage")  # have columns whatever nodes have
 MOST_TAKEN = 2 * LARGEST  # in a column: with one pod more it is still within 64 bits
+BILLS = 1024  # kept at a time
 GROWS_BY = 4  # parts one: what is kept of classes is as wide as the table, so there is little room to spare
 
 
@@ -137,7 +142,7 @@ class NodeTable:
 
     def amounts(self, row: int) -> Amounts:
         """What there is on a node and what pods take of it, as one value."""
-        return tuple([at[row] for at in self._amounts_at])
+        return tuple(map(itemgetter(row), self._amounts_at))
 
     def extent(self, resource: str) -> Extent:
         """What there is of a resource on all nodes together. The same until a node object changes."""
@@ -233,21 +238,35 @@ class NodeTable:
         if charge.heavy or self._beyond:
             self._charge_heavily(row, charge, sign)
         else:
-            resources = self.resources
-            for name, amount in charge.amounts:
-                if (columns := resources.get(name)) is not None:
-                    columns.requested.at[row] += sign * amount
-            self.nonzero_cpu_milli.at[row] += sign * charge.nonzero_cpu_milli
-            self.nonzero_memory.at[row] += sign * charge.nonzero_memory
-        self.pods.at[row] += sign
+            for amount, taken in (self._bills.get(charge) or self._bill(charge))[0]:
+                taken[row] += sign * amount
         if charge.ports:
             self.ports.add(row, charge.ports, sign)
         self.journal.write(row)
 
+    def _bill(self, charge: Charge) -> Bill:
+        """Where a charge is written, as long as the layout stays."""
+        if len(self._bills) >= BILLS:
+            self._bills.clear()
+        amounts = [
+            (amount, self.resources[name]) for name, amount in charge.amounts if name in self.resources
+        ]
+        taken = [(amount, columns.requested.at) for amount, columns in amounts]
+        taken.append((charge.nonzero_cpu_milli, self.nonzero_cpu_milli.at))
+        taken.append((charge.nonzero_memory, self.nonzero_memory.at))
+        taken.append((1, self.pods.at))
+        leaving = [(amount, columns.releasing.at) for amount, columns in amounts]
+        bill = self._bills[charge] = (tuple(taken), tuple(leaving))
+        return bill
+
     def charge_releasing(self, row: int, charge: Charge, sign: int) -> None:
-        for name, amount in charge.amounts:
-            if (columns := self.resources.get(name)) is not None:
-                self._add(columns.releasing, row, sign * amount)
+        if charge.heavy or self._beyond:
+            for name, amount in charge.amounts:
+                if (columns := self.resources.get(name)) is not None:
+                    self._add(columns.releasing, row, sign * amount)
+        else:
+            for amount, leaving in (self._bills.get(charge) or self._bill(charge))[1]:
+                leaving[row] += sign * amount
         self.journal.write(row)
 
     def charge_promised(self, row: int, charge: Charge, sign: int) -> None:
@@ -270,6 +289,7 @@ class NodeTable:
                 self._add(columns.requested, row, sign * amount)
         self._add(self.nonzero_cpu_milli, row, sign * charge.nonzero_cpu_milli)
         self._add(self.nonzero_memory, row, sign * charge.nonzero_memory)
+        self.pods.at[row] += sign
 
     def _add(self, column: Column, row: int, amount: int) -> None:
         total = self._beyond.pop((column, row), column.at[row]) + amount
@@ -345,4 +365,5 @@ class NodeTable:
         counted = [self.pods, self.max_pods, self.nonzero_cpu_milli, self.nonzero_memory]
         self.amount_columns = [*counted, *taken]
         self._amounts_at = [column.at for column in self.amount_columns]
+        self._bills: dict[Charge, Bill] = {}
         self.layout = object()

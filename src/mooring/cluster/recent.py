@@ -43,9 +43,10 @@ class Recent(Generic[K, V]):
         if len(self._young) >= self._half:
             self._young, self._old = {}, self._young
 
-    def drop(self, key: K) -> None:
-        if self._young.pop(key, None) is None and self._old:
-            self._old.pop(key, None)
+    def pop(self, key: K) -> V | None:
+        """Takes an entry out, if there is one."""
+        found = self._young.pop(key, None)
+        return self._old.pop(key, None) if found is None and self._old else found
 
     def items(self) -> Iterator[tuple[K, V]]:
         return chain(self._old.items(), self._young.items())

@@ -72,15 +72,17 @@ class ProfileClasses:
             known = self._meet(pod)
         _, signs, sign_id, shared = known
         more = []
-        for plugin, sign in self._signs_by_pod:
-            try:
+        plugin = None
+        try:
+            for plugin, sign in self._signs_by_pod:
                 said = sign(pod)
-            except BaseException as error:
-                raise answers.raised(plugin.name, "sign", error) from error
-            if said is not None:
-                said = _read(plugin, said)
-                shared = shared and said is not UNSIGNABLE
-            more.append(said)
+                if said is not None:
+                    said = _read(plugin, said)
+                    shared = shared and said is not UNSIGNABLE
+                more.append(said)
+        except BaseException as error:
+            assert plugin is not None
+            raise answers.raised(plugin.name, "sign", error) from error
         labels = self._labelsets.intern(pod.metadata.namespace, pod.metadata.labels)
         if not shared:
             return self._make(signs, more, labels.matches, shared=False)

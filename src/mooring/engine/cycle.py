@@ -250,17 +250,16 @@ class SchedulingCycle:
         """Takes the place, reserves and asks for the permit. What is refused is undone."""
         engine, profile, pod_class = self._engine, attempt.profile, attempt.pod_class
         assert pod_class is not None
-        row = choice.row
-        node_name = engine.cluster.nodes.object_at(row).metadata.name
+        nodes, row = engine.cluster.nodes, choice.row
+        node_name = nodes.object_at(row).metadata.name
         if profile.shapes_pods:
             self._shape(attempt, node_name)
-        has_room = pod_class.has_room
-        if has_room is not None and not has_room(attempt.pod.spec, engine.cluster.nodes, row):
+        pod, has_room = attempt.pod, pod_class.has_room
+        if has_room is not None and not has_room(pod.spec, nodes, row):
             self._refuse_misfit(attempt, row)
         engine.stories.note(attempt, node_name)
         if choice.totals is not None:
             engine.scores[attempt.queued.pod.key] = choice.totals
-        pod = attempt.pod
         statement.take(pod, node_name, row)
         if engine.nominator.node_by_uid:
             engine.nominator.remove(pod.metadata.uid)

@@ -104,7 +104,9 @@ class Engine:
         grouped = any(profile.at("group") for profile in self.profiles.values())
         self._groups = parts.groups(self) if grouped else None
         self._ingest = parts.ingest(self)
+        self._takers = self._ingest.takers
         self.refusals = Refusals(self)
+        self._refused = self.refusals.standing
         self._next_pod = next((p for profile in self.profiles.values() for p in profile.at("next_pod")), None)
         self._follow_ups = [hook for profile in self.profiles.values() for hook in profile.at("follow_up")]
         self._followed_up_at = 0.0
@@ -115,10 +117,11 @@ class Engine:
     def handle(self, event: Event, now: float) -> list[Decision]:
         """Takes one event in. Returns what it decides at once: a pod let go from permit, say."""
         self.now = now
-        before, self._busy = self._busy, True
+        before = self._busy
+        self._busy = True
         try:
-            self._ingest.takers[type(event)](event, now)
-            if self.refusals.standing:
+            self._takers[type(event)](event, now)
+            if self._refused:
                 self.refusals.went_well(event)
         except InvariantError:
             raise
@@ -145,10 +148,10 @@ class Engine:
             if meta.deletion_timestamp is not None or meta.uid in self.cluster.pods.by_uid:
                 self.queue.delete(meta.uid)
                 return self._flush()
-            decisions = None
             self.deciding = True
-            if self._groups is not None and (queued.group is not None or self._groups.asks_all):
-                decisions = self._groups.run(queued, now)
+            decisions = None
+            if (groups := self._groups) is not None and (queued.group is not None or groups.asks_all):
+                decisions = groups.run(queued, now)
             if decisions is None:
                 decisions = self.cycle.run(queued, now)
             return decisions + self._flush() if self._decided else decisions

@@ -7,7 +7,7 @@ cluster comes back to now.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from itertools import chain
 
 import msgspec
@@ -15,6 +15,7 @@ import numpy as np
 
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import Bools
+from mooring.cluster.recent import Recent
 from mooring.engine.attempt import Attempt
 from mooring.engine.classes import PodClass
 from mooring.engine.full import FullEvaluation, rows_mask
@@ -28,7 +29,7 @@ from mooring.model.objects import Pod
 NARROWED = "mooring/narrowed"  # where a cycle holds the only nodes the pod may go to
 JUDGED = "mooring/judged"  # where a cycle holds what extenders said
 UNSAID = "node(s) were left out by an extender"
-NOTES_KEPT = 10_000  # the last decision of so many pods that are there
+NOTES_KEPT = 10_000  # the last decision of so many pods that are there, or half of them
 GONE_KEPT = 1000  # and of so many that went
 BEST_SHOWN = 5
 
@@ -103,41 +104,34 @@ class Stories:
     def __init__(self, cluster: Cluster, full: FullEvaluation) -> None:
         self._cluster = cluster
         self._full = full
-        # The latest last; a dict is slow to lose its first.
-        self._notes: OrderedDict[str, Note] = OrderedDict()
-        self._gone: OrderedDict[str, Note] = OrderedDict()
+        self._notes: Recent[str, Note] = Recent(NOTES_KEPT)
+        self._gone: Recent[str, Note] = Recent(GONE_KEPT)
 
     def note(self, attempt: Attempt, node: str, message: str = "", blamed: str = "") -> None:
         """What an attempt comes to."""
         cycle, pod = attempt.cycle, attempt.queued.pod
         if cycle.written:
             cycle.forget(DOMAINS)  # it knows every node, and notes are kept for long
-        notes, uid = self._notes, pod.metadata.uid
-        if uid in notes:
-            notes.move_to_end(uid)
         position = self._cluster.history.position
-        notes[uid] = Note(pod, attempt.pod_class, cycle, position, node, message, blamed)
-        if len(notes) > NOTES_KEPT:
-            notes.popitem(last=False)
+        note = Note(pod, attempt.pod_class, cycle, position, node, message, blamed)
+        self._notes.put(pod.metadata.uid, note)
 
     def gone(self, uid: str) -> None:
         """The pod is no longer there. Who asks about it, asks soon."""
-        note = self._notes.pop(uid, None)
-        if note is not None:
-            self._gone[uid] = note
-            if len(self._gone) > GONE_KEPT:
-                self._gone.popitem(last=False)
+        if (note := self._notes.pop(uid)) is not None:
+            self._gone.put(uid, note)
 
     def undone(self, pod: Pod, message: str) -> None:
         """The pod does not get the node it was noted for after all."""
         note = self._notes.get(pod.metadata.uid)
         if note is not None and (note.node or note.message != message):
-            self._notes[pod.metadata.uid] = msgspec.structs.replace(note, node="", message=message)
+            note = msgspec.structs.replace(note, node="", message=message)
+            self._notes.put(pod.metadata.uid, note)
 
     def find(self, key: str) -> Note | None:
         """The note of the pod of that `namespace/name`."""
-        notes = chain(reversed(self._notes.values()), reversed(self._gone.values()))
-        return next((note for note in notes if note.pod.key == key), None)
+        notes = chain(self._notes.items(), self._gone.items())
+        return max((note for _, note in notes if note.pod.key == key), key=lambda n: n.position, default=None)
 
     def tell(self, key: str, best: int = BEST_SHOWN) -> Story | None:
         """The whole story of a pod's last decision, or None if it is not remembered."""

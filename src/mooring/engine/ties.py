@@ -25,13 +25,13 @@ class Ties:
 
     def pick(self, profile: Profile, cycle: Cycle, pod: Pod, tied: Sequence[Sequence[int]]) -> int:
         """One row of the tied ones, given in any number of parts."""
-        count = len(tied[0]) if len(tied) == 1 else sum(map(len, tied))
+        rule, one = profile.plan.ties, tied[0]
+        count = len(one) if len(tied) == 1 else sum(map(len, tied))
         if count == 1:
             return next(part[0] for part in tied if part)
-        rule = profile.plan.ties
         if rule == RANDOM:
             index = int(self._rng.random() * count)
-            return tied[0][index] if len(tied) == 1 else self._draw(tied, index)
+            return one[index] if index < len(one) else self._draw(tied, index)
         rows = [row for part in tied for row in part]
         if rule != FIRST:
             rows = self._best_by(profile, rule, cycle, pod, rows)

@@ -49,6 +49,8 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _short = Repr()
 _short.maxstring = _short.maxother = _short.maxlong = 200
 
+# The last rejection that was checked, and what came of it: one after the other is often the very same.
+_last: tuple[Any, str, Collection[Code] | None, Status | None] = (None, "", None, None)
 SUCCESS, ERROR, WAIT = Code.SUCCESS, Code.ERROR, Code.WAIT  # quicker to find so: every answer is checked
 
 FILTER_CODES = frozenset(
@@ -165,6 +167,10 @@ def status(plugin: str, point: str, answer: Any, codes: Collection[Code] | None 
     """A checked status: None for success, PluginFailed for an error or for what is no status at all."""
     if answer is None:
         return None
+    global _last
+    known, whose, allowed, found = _last
+    if answer is known and plugin is whose and codes is allowed:
+        return found
     if not issubclass(type(answer), Status):  # `isinstance` would ask the answer itself
         raise failed(plugin, point, f"returned {shown(answer)}, which is neither a Status nor None")
     code = answer.code
@@ -179,7 +185,10 @@ def status(plugin: str, point: str, answer: Any, codes: Collection[Code] | None 
     if code is ERROR or (codes is not None and code not in codes):
         what = given.message or code.name.capitalize()
         raise failed(plugin, point, what if code is ERROR else f"returned {code.name}: {what}")
-    return given.by(plugin) if type(given.plugin) is str else msgspec.structs.replace(given, plugin=plugin)
+    found = given.by(plugin) if type(given.plugin) is str else msgspec.structs.replace(given, plugin=plugin)
+    if type(answer) is Status:  # nothing of it ever changes
+        _last = answer, plugin, codes, found
+    return found
 
 
 def _sound(reasons: Any) -> bool:

@@ -104,7 +104,7 @@ class Memory:
             if told.is_behind and (over or now_s - told.written_s >= REFRESHED_S):
                 due.append(told)
             if over:
-                self._told.drop(key)
+                self._told.pop(key)
         return due
 
     def unwritten(self) -> list[Told]:

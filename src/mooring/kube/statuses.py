@@ -101,7 +101,7 @@ class Statuses:
 
     def forget(self, uid: str) -> None:
         """Nothing will be written about the pod any more."""
-        self._written.drop(uid)
+        self._written.pop(uid)
 
     async def _send(self, pod: Pod, body: bytes, lane: int) -> bool:
         for wait in (*WAITS_S, None):

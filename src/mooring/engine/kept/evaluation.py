@@ -113,11 +113,11 @@ class KeptEvaluation:
             self.start_over()
             raise
         self._position, self._node_position = nodes.journal.position, nodes.node_journal.position
-        version = self.domains.version if self._by_domain else 0
-        before = self._domains_version
-        if version is None or (version is not before and answers.moved(before, version)):
-            self.index.outdated()
-            self._domains_version = version
+        if self._by_domain:
+            version, before = self.domains.version, self._domains_version
+            if version is None or (version is not before and answers.moved(before, version)):
+                self.index.outdated()
+                self._domains_version = version
         return self.index
 
     def _follow_versions(self) -> None:

@@ -207,7 +207,7 @@ class DefaultPreemption(Plugin, LooksAhead):
             for uid, left in list(self._victims.items()):
                 if not any(map(self._slots.awaits_deletion, left)):
                     del self._victims[uid]
-        waiting = self.handle.waiting_pods  # these lose their place at once
+        waiting = {*self.handle.waiting_pods}  # these lose their place at once
         uids = [victim.metadata.uid for victim in victims]
         self._victims[pod.metadata.uid] = tuple([uid for uid in uids if uid not in waiting])
 

@@ -27,7 +27,7 @@ def is_member(pod: Pod) -> bool:
     """Whether a pod says that it belongs to a gang. Every pod is asked, and most are not."""
     meta, spec = pod.metadata, pod.spec
     return not (
-        (not (labels := meta.labels) or _no_label(labels))
+        _no_label(meta.labels)
         and (not (annotations := meta.annotations) or _no_annotation(annotations))
         and spec.scheduling_group is None
         and spec.workload_ref is None

@@ -1,0 +1,127 @@
+"""What a change costs: the engine of an earlier revision and this one, by turns, in one table of ratios.
+
+    python -m benchmarks.beside REVISION [CASE...] [--runs N] [--json]
+
+The earlier revision is checked out below `out/beside` with an environment of its own, and kept for the next
+time. Each run is a process of its own; who goes first changes from run to run, so that a machine whose speed
+drifts is as kind to one as to the other. Two ratios are told, of CPU per pod after to before: of the best
+windows of all runs, which leaves out what others did to the machine, and of the middle runs, which leaves out
+nothing. Above 1 the change made it dearer.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import click
+import msgspec
+
+from mooring.bench.bars import BARS, PER_S, Run
+from mooring.cli.progress import progress_bar
+
+HERE = Path(__file__).parents[1]
+KEPT = HERE / "out" / "beside"
+RUNS: dict[str, Run] = {bar.run.case: bar.run for bar in BARS if bar.unit == PER_S}
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """One case, before and after, in microseconds of CPU per pod."""
+
+    case: str
+    runs: int
+    before_best_us: float
+    after_best_us: float
+    before_median_us: float
+    after_median_us: float
+    best_ratio: float
+    median_ratio: float
+
+
+def checked_out(revision: str) -> Path:
+    """A folder with that revision, ready to run."""
+    commit = _git("rev-parse", "--verify", f"{revision}^{{commit}}")
+    tree = KEPT / commit[:12]
+    if not (tree / ".venv" / ".ready").exists():
+        if not tree.exists():
+            _git("worktree", "add", "--detach", "--force", str(tree), commit)
+        click.echo(f"setting up {revision} in {tree}", err=True)
+        subprocess.run(["make", "setup"], cwd=tree, check=True, capture_output=True)
+    return tree
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=HERE, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise click.ClickException(done.stderr.strip())
+    return done.stdout.strip()
+
+
+def measured(tree: Path, run: Run) -> tuple[float, float]:
+    """Microseconds of CPU per pod: in the best window, and over all."""
+    size = [f"--nodes={run.nodes}", f"--pods={run.pods}", f"--windows={run.windows}", "--json"]
+    words = [str(tree / ".venv" / "bin" / "mooring"), "bench", run.case, *size]
+    done = subprocess.run(words, cwd=tree, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise click.ClickException(f"{run.case} in {tree}: {done.stderr.strip()}")
+    found: dict[str, Any] = json.loads(done.stdout)[0]
+    return 1e6 / found["best_per_cpu_s"], found["cpu_us_per_pod"]
+
+
+def compare(run: Run, before: Path, after: Path, runs: int) -> Compared:
+    """Measures one case by turns."""
+    found: dict[Path, list[tuple[float, float]]] = {before: [], after: []}
+    for number in range(runs):
+        for tree in (before, after) if number % 2 == 0 else (after, before):
+            found[tree].append(measured(tree, run))
+    best_before, best_after = (min(best for best, _ in found[tree]) for tree in (before, after))
+    whole_before, whole_after = (median(whole for _, whole in found[tree]) for tree in (before, after))
+    return Compared(
+        run.case,
+        runs,
+        round(best_before, 2),
+        round(best_after, 2),
+        round(whole_before, 2),
+        round(whole_after, 2),
+        round(best_after / best_before, 3),
+        round(whole_after / whole_before, 3),
+    )
+
+
+@click.command(epilog="Example: python -m benchmarks.beside HEAD~20 SchedulingBasic Gang --runs 10")
+@click.argument("revision")
+@click.argument("cases", metavar="[CASE]...", nargs=-1, type=click.Choice(list(RUNS)))
+@click.option("--runs", type=click.IntRange(1, 1000), default=6, show_default=True, help="Of each version.")
+@click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one a case.")
+@click.option("--forget", is_flag=True, help="Remove what was checked out, afterwards.")
+def main(revision: str, cases: tuple[str, ...], runs: int, as_json: bool, forget: bool) -> None:
+    """Measure the cases of `make bench` with REVISION and with the files that are here, by turns."""
+    before = checked_out(revision)
+    rows: list[Compared] = []
+    with progress_bar() as bar:
+        task = bar.add_task("beside", total=len(cases or RUNS))
+        for case in cases or RUNS:
+            bar.update(task, description=case)
+            rows.append(compare(RUNS[case], before, HERE, runs))
+            if not as_json:
+                bar.console.print(f"{case:28} {_told(rows[-1])}", highlight=False, soft_wrap=True)
+            bar.advance(task)
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(rows)).decode())
+    if forget:
+        _git("worktree", "remove", "--force", str(before))
+        shutil.rmtree(before, ignore_errors=True)
+
+
+def _told(row: Compared) -> str:
+    best = f"best {row.before_best_us:9.2f} -> {row.after_best_us:9.2f} us  x {row.best_ratio:5.3f}"
+    middle = f"median {row.before_median_us:9.2f} -> {row.after_median_us:9.2f} us  x {row.median_ratio:5.3f}"
+    return f"{best}   {middle}"
+
+
+if __name__ == "__main__":
+    main()
