@@ -12,6 +12,7 @@ from kube.test_informer import ADD, CHANGE, Following, _raise
 from kube.virtual_time import in_virtual_time
 from kube.watched_server import PODS, Cut, Refused
 from mooring.kube import informer
+from mooring.kube.decode_pods import PodDecoder
 
 FORBIDDEN = Refused(403, "pods is forbidden", "Forbidden")
 ELSEWHERE = "/api/v1/nodes"
@@ -55,6 +56,29 @@ def test_few_are_listed_at_once() -> None:
         assert [is_list(each) for each in made.asked[:3]] == [True, False, True]
 
     following(1, work)
+
+
+def test_what_a_list_shows_unchanged_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever begins to lead lists what it knows; most of it has not changed."""
+    read: list[str] = []
+    wire_pods = PodDecoder.__call__
+
+    def noted(self: PodDecoder, raw: Any) -> Any:
+        found = wire_pods(self, raw)
+        read.append(found.name)
+        return found
+
+    monkeypatch.setattr(PodDecoder, "__call__", noted)
+
+    async def work(made: Following) -> None:
+        read.clear()
+        made.pod("p0", "2")
+        made.pod("p2")
+        await made.informer.catch_up()
+        assert made.told == [(CHANGE, "p0", "2"), (ADD, "p2", "1")]
+        assert read == ["p0", "p2"]
+
+    following(2, work)
 
 
 def test_events_that_are_on_their_way_are_waited_for() -> None:

@@ -131,6 +131,25 @@ def test_who_answers_no_more_for_it_is_not_asked_over_many() -> None:
     assert told[:2] == [TOGETHER * MOST, TOGETHER * LEAST]
 
 
+def test_a_busy_server_is_not_asked_over_more() -> None:
+    """What it takes for an answer is no reason for connections that only wait for each other, and cost it a
+    handshake each."""
+    width = Width(32, 512)
+    width.measured(0.002)
+    now = 0.0
+    for _ in range(100):  # 32 connections, four requests each, 500 answers a second in all
+        now += 0.008
+        width.answered(4, 32 * 0.008, now)
+        width.waited(now)
+    assert width.now == 32
+    assert width.is_settled
+    slow = Width(32, 512)
+    slow.measured(0.002)
+    slow.answered(1, 0.2, 1.0)
+    assert slow.waited(1.0)
+    assert slow.now == pytest.approx(ENOUGH * 0.2, abs=2)
+
+
 def test_who_says_that_it_is_too_much_is_asked_less() -> None:
     server = Answering(0.2)
     server.bears = MOST // 2

@@ -360,6 +360,9 @@ class Informer(Generic[T]):
         """Objects of a list. One that cannot be read is not gone for that: it stays as it is known."""
         decode, found = self._decode, list[T]()
         for raw in items:
+            if (known := self._as_known(raw)) is not None:
+                found.append(known)
+                continue
             try:
                 found.append(decode(raw))
             except Exception as error:
@@ -367,6 +370,17 @@ class Informer(Generic[T]):
                 if head is not None and (known := self._known.find(head)) is not None:
                     found.append(known)
         return found
+
+    def _as_known(self, raw: Read) -> T | None:
+        """An object that has not changed since it was read, where that is seen without reading it."""
+        if not len(self._known) or isinstance(raw, msgspec.Raw):
+            return None
+        meta = raw.metadata
+        known = self._known.find(meta)
+        if known is None or known.metadata.uid != meta.uid:
+            return None
+        same = meta.resource_version and known.metadata.resource_version == meta.resource_version
+        return known if same else None
 
     def _pass_over(self, raw: Read, error: Exception) -> WireMeta | None:
         """Says that an object cannot be read. Returns who it is, if that much can be."""
