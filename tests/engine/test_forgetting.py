@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from mooring.cluster import changes, charge, counts, journal, labelsets
+from mooring.cluster import changes, charge, counts, journal, labelsets, nodes
 from mooring.engine import classes, nominated, nominator, partly_kept, story, verdicts
 from mooring.kube import fragments
 from mooring.plugins import kept
@@ -37,6 +37,7 @@ LIMITS = (
     (counts, "ASKED_LATELY"),
     (counts, "IDLE_TERMS"),
     (labelsets, "UNUSED_SETS"),
+    (nodes, "BILLS"),
     (labelsets, "UNUSED_SELECTORS"),
     (classes, "KNOWN"),
     (nominated, "CLASSES_KNOWN"),

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from mooring.engine import refusals
 from mooring.engine.decisions import Bind, Refuse, Wait
 from mooring.engine.engine import Engine
 from mooring.engine.events import (
@@ -168,6 +169,17 @@ def test_it_is_shown_on_the_object_once(engine: Engine) -> None:
     engine.handle(PodChanged(read({}, "waits", "2")), 0.0)
     engine.handle(ObjectDeleted(claim), 0.0)
     assert not engine.refusals.standing
+
+
+def test_objects_that_were_never_read_do_not_pile_up(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever deletes one is not heard: it is not known what it was."""
+    monkeypatch.setattr(refusals, "STANDING", 3)
+    for number in range(10):
+        meta = ObjectMeta(name=f"o{number}", namespace="default", uid=f"u{number}")
+        engine.handle(
+            NotRead(Object(api_version="v1", kind="PodGroup", metadata=meta, data={}), "nonsense"), 0.0
+        )
+    assert list(engine.refusals.standing) == ["u7", "u8", "u9"]
 
 
 def test_a_plugin_that_cannot_count_a_pod_costs_the_pod_its_details_only(engine: Engine) -> None:

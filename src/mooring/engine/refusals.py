@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("mooring.engine")
 
 TOLD = 1000  # mistakes that are not told again
+STANDING = 1000  # objects that are shown once more to who begins to lead
 EVERYTHING = Charge(
     tuple((name, LARGEST) for name in ("cpu", "memory", "ephemeral-storage")), LARGEST, LARGEST, heavy=True
 )
@@ -103,7 +104,10 @@ class Refusals:
     def _show(self, decision: Refuse | Wait, *, is_new: bool = True) -> None:
         """Now, unless that was done; and to who begins to decide: before, nobody carries decisions out."""
         about = decision.about if isinstance(decision, Refuse) else decision.pod
-        self.standing[_who(about.metadata)] = decision
+        standing = self.standing
+        standing[_who(about.metadata)] = decision
+        if len(standing) > STANDING:  # nobody is told when an object goes that was never read
+            del standing[next(iter(standing))]
         if is_new:
             self._engine.decide(decision)
 
