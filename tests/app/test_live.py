@@ -13,7 +13,8 @@ from mooring.app.driver import Clock
 from mooring.app.live import LiveScheduler
 from mooring.app.making import make_engine
 from mooring.config.load import SchedulerConfig, default_config
-from mooring.config.scheduler import ClientConnection, LeaderElection
+from mooring.config.scheduler import LeaderElection
+from mooring.kube.limiter import Limiter
 from mooring.plugins.catalogue import make_registry
 
 NO_ELECTION = LeaderElection(leader_elect=False)
@@ -135,12 +136,15 @@ async def test_who_has_lost_the_lease_ends_with_1_and_writes_nothing(server: Sma
     assert not [event["note"] for event in server.events[written:] if "leading" in event["note"]]
 
 
-async def test_what_is_not_sent_yet_is_left_to_who_leads_next(server: SmallServer) -> None:
+async def test_what_is_not_sent_yet_is_left_to_who_leads_next(
+    server: SmallServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nobody waits until all that is decided is carried out, at one write a second."""
     for number in range(30):
         server.put(PODS, pod(f"p{number}"))
-    slow = ClientConnection(qps=1, burst=1)
-    live = make_live(server, LeaderElection(), client_connection=slow)
+    limiters = iter([Limiter(), Limiter(qps=1, burst=1)])  # the second is for writing
+    monkeypatch.setattr(LiveScheduler, "_limiter", lambda self: next(limiters, Limiter()))
+    live = make_live(server, LeaderElection())
     running = asyncio.create_task(live.run())
     await server.until(lambda: server.bound)
     live.stop()
