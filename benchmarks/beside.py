@@ -44,20 +44,24 @@ class Compared(msgspec.Struct, frozen=True):
 
 def checked_out(revision: str) -> Path:
     """A folder with that revision, ready to run."""
-    commit = _git("rev-parse", "--verify", f"{revision}^{{commit}}")
+    commit = _git(
+        "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", wrong=f"no revision {revision!r}"
+    )
     tree = KEPT / commit[:12]
     if not (tree / ".venv" / ".ready").exists():
         if not tree.exists():
             _git("worktree", "add", "--detach", "--force", str(tree), commit)
         click.echo(f"setting up {revision} in {tree}", err=True)
-        subprocess.run(["make", "setup"], cwd=tree, check=True, capture_output=True)
+        done = subprocess.run(["make", "setup"], cwd=tree, check=False, capture_output=True, text=True)
+        if done.returncode:
+            raise click.ClickException(f"{revision} cannot be set up in {tree}:\n{done.stderr}")
     return tree
 
 
-def _git(*words: str) -> str:
+def _git(*words: str, wrong: str = "") -> str:
     done = subprocess.run(["git", *words], cwd=HERE, check=False, capture_output=True, text=True)
     if done.returncode:
-        raise click.ClickException(done.stderr.strip())
+        raise click.UsageError(wrong) if wrong else click.ClickException(done.stderr.strip())
     return done.stdout.strip()
 
 

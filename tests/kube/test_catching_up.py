@@ -61,10 +61,10 @@ def test_few_are_listed_at_once() -> None:
 def test_what_a_list_shows_unchanged_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever begins to lead lists what it knows; most of it has not changed."""
     read: list[str] = []
-    wire_pods = PodDecoder.__call__
+    decode = PodDecoder.__call__
 
     def noted(self: PodDecoder, raw: Any) -> Any:
-        found = wire_pods(self, raw)
+        found = decode(self, raw)
         read.append(found.name)
         return found
 

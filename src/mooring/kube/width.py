@@ -20,7 +20,7 @@ TOGETHER = 4  # requests that share a connection when there are many
 DEPTH = 8  # that go out in one write: a server answers them one after the other
 DEEP = 24  # of either when the line is full; but no more than are answered within
 BEARABLE_S = 6.0  # seconds: who renews a lease over the same line waits as long
-SLOWLY = 3  # times as long as all connections together may take for enough answers, without being more
+SLOWLY = 3  # times as many connections must be needed before a server near by gets more of them
 PAYS = 1.1  # times as many answers a second, or growing was for nothing
 ROUND_S = 0.05  # answers are counted for so long, or for the time of
 ROUNDS = 2  # answers when the number has just grown and the new ones are open
@@ -126,12 +126,13 @@ class Width:
 
     def _grow(self, rate: float, now: float) -> bool:
         far = ENOUGH * self._distance_s / TOGETHER
-        wanted = far + (ENOUGH * self.service_s if self.is_known else 0.0)
-        # A server that is busy takes longer, too, and each more costs it a handshake.
-        is_worth_it = wanted > self.now if far > self.now else wanted > SLOWLY * self.now
-        wanted = min(self._most, max(self._least, math.ceil(wanted)))
-        self.is_settled = self.is_known and not (is_worth_it and wanted > self.now)
-        if not is_worth_it or wanted <= self.now:
+        needed = far + (ENOUGH * self.service_s if self.is_known else 0.0)
+        # Near by, answers also take long when the server is busy, and a new connection keeps it busier still.
+        bearable = self.now if far > self.now else SLOWLY * self.now
+        wanted = min(self._most, max(self._least, math.ceil(needed)))
+        grows = needed > bearable and wanted > self.now
+        self.is_settled = self.is_known and not grows
+        if not grows:
             return False
         self._before, self.now, self._rate, self._full_rate = self.now, wanted, rate, 0.0
         self._begin(now)
