@@ -1,19 +1,26 @@
 """What a change costs: the engine of an earlier revision and this one, by turns, in one table of ratios.
 
-    python -m benchmarks.beside REVISION [CASE...] [--runs N] [--json]
+    python -m benchmarks.beside REVISION [CASE...] [--runs N | --count] [--json]
 
 The earlier revision is checked out below `out/beside` with an environment of its own, and kept for the next
 time. Each run is a process of its own; who goes first changes from run to run, so that a machine whose speed
 drifts is as kind to one as to the other. Two ratios are told, of CPU per pod after to before: of the best
 windows of all runs, which leaves out what others did to the machine, and of the middle runs, which leaves out
 nothing. Above 1 the change made it dearer.
+
+Time scatters by a tenth on a shared machine. `--count` counts instructions instead (valgrind's callgrind),
+each case in two sizes, so that what a start takes is left out by the difference. It repeats to a part in a
+thousand whatever else the machine does, but knows nothing of caches: what it tells is work, not time.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -40,6 +47,15 @@ class Compared(msgspec.Struct, frozen=True):
     after_median_us: float
     best_ratio: float
     median_ratio: float
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """One case, before and after, in instructions per pod."""
+
+    case: str
+    before: int
+    after: int
+    ratio: float
 
 
 def checked_out(revision: str) -> Path:
@@ -96,21 +112,54 @@ def compare(run: Run, before: Path, after: Path, runs: int) -> Compared:
     )
 
 
+def count(run: Run, before: Path, after: Path) -> Counted:
+    """Counts one case, both versions at once."""
+    with ThreadPoolExecutor(2) as pool:
+        was, now = pool.map(counted, (before, after), (run, run))
+    return Counted(run.case, was, now, round(now / was, 4))
+
+
+def counted(tree: Path, run: Run) -> int:
+    """Instructions per pod: of so many pods, less those of a few."""
+    few, many = max(run.pods // 10, 1), max(run.pods // 2, 2)
+    return (_instructions(tree, run, many) - _instructions(tree, run, few)) // (many - few)
+
+
+def _instructions(tree: Path, run: Run, pods: int) -> int:
+    words = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    words += [str(tree / ".venv" / "bin" / "python"), "-m", "mooring.cli.main", "bench", run.case]
+    words += [f"--nodes={run.nodes}", f"--pods={pods}", "--json"]
+    settled = {**os.environ, "PYTHONHASHSEED": "0"}
+    done = subprocess.run(words, cwd=tree, env=settled, check=False, capture_output=True, text=True)
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode or found is None:
+        raise click.ClickException(f"{run.case} in {tree}: {done.stderr.strip()}")
+    return int(found[1])
+
+
 @click.command(epilog="Example: python -m benchmarks.beside HEAD~20 SchedulingBasic Gang --runs 10")
 @click.argument("revision")
 @click.argument("cases", metavar="[CASE]...", nargs=-1, type=click.Choice(list(RUNS)))
 @click.option("--runs", type=click.IntRange(1, 1000), default=6, show_default=True, help="Of each version.")
+@click.option(
+    "--count", "counting", is_flag=True, help="Count instructions instead of time (needs valgrind)."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one a case.")
 @click.option("--forget", is_flag=True, help="Remove what was checked out, afterwards.")
-def main(revision: str, cases: tuple[str, ...], runs: int, as_json: bool, forget: bool) -> None:
+def main(
+    revision: str, cases: tuple[str, ...], runs: int, counting: bool, as_json: bool, forget: bool
+) -> None:
     """Measure the cases of `make bench` with REVISION and with the files that are here, by turns."""
+    if counting and shutil.which("valgrind") is None:
+        raise click.UsageError("--count needs valgrind, which is not on the PATH")
     before = checked_out(revision)
-    rows: list[Compared] = []
+    rows: list[Compared | Counted] = []
     with progress_bar() as bar:
         task = bar.add_task("beside", total=len(cases or RUNS))
         for case in cases or RUNS:
             bar.update(task, description=case)
-            rows.append(compare(RUNS[case], before, HERE, runs))
+            run = RUNS[case]
+            rows.append(count(run, before, HERE) if counting else compare(run, before, HERE, runs))
             if not as_json:
                 bar.console.print(f"{case:28} {_told(rows[-1])}", highlight=False, soft_wrap=True)
             bar.advance(task)
@@ -121,7 +170,9 @@ def main(revision: str, cases: tuple[str, ...], runs: int, as_json: bool, forget
         shutil.rmtree(before, ignore_errors=True)
 
 
-def _told(row: Compared) -> str:
+def _told(row: Compared | Counted) -> str:
+    if isinstance(row, Counted):
+        return f"{row.before:12,} -> {row.after:12,} instructions a pod  x {row.ratio:6.4f}"
     best = f"best {row.before_best_us:9.2f} -> {row.after_best_us:9.2f} us  x {row.best_ratio:5.3f}"
     middle = f"median {row.before_median_us:9.2f} -> {row.after_median_us:9.2f} us  x {row.median_ratio:5.3f}"
     return f"{best}   {middle}"
