@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kube.test_informer import ADD, CHANGE, Following, _raise
+from kube.test_informer import ADD, CHANGE, DELETE, Following, _raise
 from kube.virtual_time import in_virtual_time
 from kube.watched_server import PODS, Cut, Refused
-from mooring.kube import informer
+from mooring.kube import freshness, informer
 from mooring.kube.decode_pods import PodDecoder
 
 FORBIDDEN = Refused(403, "pods is forbidden", "Forbidden")
@@ -20,7 +20,6 @@ ELSEWHERE = "/api/v1/nodes"
 
 @pytest.fixture(autouse=True)
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(informer, "PAGE", 2)
     monkeypatch.setattr(informer, "FEW", 4)
 
 
@@ -46,20 +45,53 @@ def is_list(query: dict[str, str]) -> bool:
     return "watch" not in query
 
 
-def test_few_are_listed_at_once() -> None:
+def lists(made: Following) -> list[str | None]:
+    return [each.get("limit") for each in made.asked if is_list(each)]
+
+
+def test_few_are_listed_at_once_and_the_watch_goes_on() -> None:
     async def work(made: Following) -> None:
-        made.pod("late")
+        asked = len(made.asked)
         began = asyncio.get_running_loop().time()
         await made.informer.catch_up()
-        assert made.told == [(ADD, "late", "1")]
         assert asyncio.get_running_loop().time() == began
-        assert [is_list(each) for each in made.asked[:3]] == [True, False, True]
+        assert [is_list(each) for each in made.asked[asked:]] == [True]
+        assert made.told == []
 
-    following(1, work)
+    following(4, work)
+
+
+def test_of_few_what_the_list_shows_is_heard_from_the_watch() -> None:
+    async def work(made: Following) -> None:
+        asked = len(made.asked)
+        made.pod("late")
+        made.drop("p0")
+        await made.informer.catch_up()
+        assert sorted(made.told) == [(ADD, "late", "1"), (DELETE, "p0", "1")]
+        assert [is_list(each) for each in made.asked[asked:]] == [True]
+
+    following(4, work)
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_what_a_watch_that_lags_has_not_told_is_listed(is_gone: bool) -> None:
+    """The list shows a change, or lacks a pod, of which the watch says nothing in time."""
+
+    async def work(made: Following) -> None:
+        if is_gone:
+            made.drop("p0")
+        else:
+            made.pod("p0", "2")
+        made.server.log.pop()
+        await made.informer.catch_up()
+        assert made.told == [(DELETE, "p0", "1") if is_gone else (CHANGE, "p0", "2")]
+        assert lists(made) == ["2000", "2000", "2000"]
+
+    following(2, work)
 
 
 def test_what_a_list_shows_unchanged_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever begins to lead lists what it knows; most of it has not changed."""
+    """Most of what is listed anew has not changed."""
     read: list[str] = []
     decode = PodDecoder.__call__
 
@@ -74,6 +106,7 @@ def test_what_a_list_shows_unchanged_is_not_read_again(monkeypatch: pytest.Monke
         read.clear()
         made.pod("p0", "2")
         made.pod("p2")
+        made.server.log.clear()
         await made.informer.catch_up()
         assert made.told == [(CHANGE, "p0", "2"), (ADD, "p2", "1")]
         assert read == ["p0", "p2"]
@@ -81,7 +114,7 @@ def test_what_a_list_shows_unchanged_is_not_read_again(monkeypatch: pytest.Monke
     following(2, work)
 
 
-def test_events_that_are_on_their_way_are_waited_for() -> None:
+def test_of_many_events_that_are_on_their_way_are_waited_for() -> None:
     async def work(made: Following) -> None:
         catching_up = asyncio.ensure_future(made.informer.catch_up())
         await asyncio.sleep(0)
@@ -89,23 +122,15 @@ def test_events_that_are_on_their_way_are_waited_for() -> None:
         made.pod("p0", "2")
         await catching_up
         assert made.told == [(CHANGE, "p0", "2")]
-        assert [each.get("limit") for each in made.asked if is_list(each)] == ["2000", "1"]
+        assert lists(made) == ["2000", "1"]
 
-    following(3, work)
-
-
-def test_if_there_are_no_events_some_are_listed() -> None:
-    async def work(made: Following) -> None:
-        await made.informer.catch_up()
-        assert [each.get("limit") for each in made.asked if is_list(each)] == ["2000", "1", "2000"]
-
-    following(4, work)
+    following(5, work)
 
 
 def test_if_there_are_no_events_many_are_watched_shortly() -> None:
     async def work(made: Following) -> None:
         await made.informer.catch_up()
-        assert [each.get("limit") for each in made.asked if is_list(each)] == ["2000", "1"]
+        assert lists(made) == ["2000", "1"]
         assert made.asked[-1]["timeoutSeconds"] == "3"
         assert made.informer.down_since is None
 
@@ -117,21 +142,19 @@ def test_a_server_whose_short_watch_says_nothing_is_listed() -> None:
         made.plan.answers = [lambda: None, _raise(Refused(503, "busy"))]  # the version, then the watch
         made.awake = asyncio.Event()
         await made.informer.catch_up()
-        assert [each.get("limit") for each in made.asked if is_list(each)] == ["2000", "1", "2000"]
+        assert lists(made) == ["2000", "1", "2000"]
 
     following(5, work)
 
 
-def test_versions_that_are_no_numbers_have_no_order(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("pods", [2, 5])
+def test_versions_that_are_no_numbers_have_no_order(pods: int, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(made: Following) -> None:
-        async def newest(of: object) -> str:
-            return "opaque"
-
-        monkeypatch.setattr(informer.Informer, "_newest", newest)
+        monkeypatch.setattr(freshness, "order_of", lambda version: freshness.NO_ORDER)
         await made.informer.catch_up()
-        assert [each.get("limit") for each in made.asked if is_list(each)] == ["2000", "2000"]
+        assert len(lists(made)) == 3
 
-    following(5, work)
+    following(pods, work)
 
 
 def test_what_cannot_be_read_is_waited_for() -> None:

@@ -12,7 +12,7 @@ from kube.serving import ask, ask_long, connected, say_ok, serving
 from mooring.errors import Unreachable
 from mooring.kube.access import Access, Secret, User
 from mooring.kube.credentials import Credential, FixedCredentials
-from mooring.kube.headers import Headers
+from mooring.kube.headers import APPLICATION_JSON, Headers
 from mooring.kube.line import TELLING, Line
 from mooring.kube.transport import Request
 
@@ -85,7 +85,9 @@ def test_long_answers_are_compressed_unless_the_kubeconfig_says_no() -> None:
 
 
 def _encoding(access: Access, *, compress: bool) -> str:
-    return Headers(access, Credential()).fields("application/json", compress=compress)["Accept-Encoding"]
+    return Headers(access, Credential()).fields(APPLICATION_JSON, APPLICATION_JSON, compress=compress)[
+        "Accept-Encoding"
+    ]
 
 
 async def test_a_compressed_answer_is_read() -> None:

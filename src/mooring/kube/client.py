@@ -20,6 +20,7 @@ from mooring.errors import ApiError, TooManyRequests, Unreachable
 from mooring.kube.answers import error_from, error_of_event
 from mooring.kube.backoff import REQUESTS, Backoff, Pace
 from mooring.kube.deep import read_deeply
+from mooring.kube.headers import APPLICATION_JSON
 from mooring.kube.limiter import Limiter
 from mooring.kube.lists import Listed, ReadList, read_pieces, read_raw
 from mooring.kube.resources import Resource
@@ -29,6 +30,8 @@ from mooring.kube.transport import Query, Request, Sender, asking
 STRATEGIC = "application/strategic-merge-patch+json"
 MERGE = "application/merge-patch+json"
 JSON = "application/json-patch+json"
+
+METADATA = f"{APPLICATION_JSON};as=PartialObjectMetadataList;v=v1;g=meta.k8s.io, {APPLICATION_JSON}"
 
 PAGE = 500
 FIRST_PAGE = 4 * PAGE  # a round trip less for most clusters
@@ -109,15 +112,28 @@ class Client:
         limit: int = FIRST_PAGE,
         namespace: str = "",
         read: ReadList = read_raw,
+        is_short: bool = False,
+        what: str = APPLICATION_JSON,
     ) -> AsyncGenerator[Page, None]:
         """Every object, a part of a page at a time, as of one moment. Gone: that moment is too long ago;
         start over.
 
         `read` may read the items at once. Those of a part that it cannot read are handed on as they are.
+        One that is known to be short goes over the connections of short requests, which are open. Of one
+        that is not, METADATA may be all that is wanted, if the server can do that.
         """
-        path, version, fetching = resource.path(namespace), "", None
+        version, fetching = "", None
         later = tuple(pair for pair in query if pair[0] not in OF_FIRST_PAGE)
-        answer, took_s = await self._fetch_page(path, (*query, ("limit", str(limit))))
+        request = Request(
+            "GET",
+            resource.path(namespace),
+            (*query, ("limit", str(limit))),
+            timeout=LIST_TIMEOUT,
+            idle=LIST_IDLE,
+            compress=not is_short,
+            accept=what,
+        )
+        answer, took_s = await self._fetch_page(request)
         try:
             while True:
                 more = ""
@@ -128,7 +144,8 @@ class Client:
                     if more and fetching is None:  # the next comes while this one is made use of
                         limit = min(4 * limit, max(limit, LARGEST_PAGE)) if took_s > FAR_S else limit
                         asked = (*later, ("limit", str(limit)), ("continue", more))
-                        fetching = asyncio.get_running_loop().create_task(self._fetch_page(path, asked))
+                        following = msgspec.structs.replace(request, query=asked)
+                        fetching = asyncio.get_running_loop().create_task(self._fetch_page(following))
                 if fetching is None:
                     return
                 (answer, took_s), fetching = await fetching, None
@@ -285,10 +302,9 @@ class Client:
                 await self._sleep(backoff.next(error.retry_after))
                 traffic.retried(method, error.code)
 
-    async def _fetch_page(self, path: str, query: Query) -> tuple[bytes, float]:
+    async def _fetch_page(self, request: Request) -> tuple[bytes, float]:
         """A page, and how long it took."""
         began = self._clock()
-        request = Request("GET", path, query, timeout=LIST_TIMEOUT, idle=LIST_IDLE, compress=True)
         return await self._ask(request, retry=True), self._clock() - began
 
     async def _wait_turn(self, method: str, limiter: Limiter) -> None:

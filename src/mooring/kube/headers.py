@@ -13,6 +13,7 @@ from mooring.errors import ConfigError
 from mooring.kube.access import Access
 from mooring.kube.credentials import Credential
 
+APPLICATION_JSON = "application/json"
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
@@ -33,7 +34,7 @@ class Headers:
         self._compresses = access.compression
         self._own = _own(access, credential)
         self._heads: dict[str, bytes] = {}
-        self._fields: dict[tuple[str, bool], CIMultiDict[str]] = {}
+        self._fields: dict[tuple[str, str, bool], CIMultiDict[str]] = {}
 
     def head(self, method: str, target: str, content_type: str, body: bytes) -> bytes:
         """A whole request."""
@@ -46,17 +47,17 @@ class Headers:
             body,
         )
 
-    def fields(self, content_type: str, *, compress: bool) -> CIMultiDict[str]:
+    def fields(self, content_type: str, accept: str, *, compress: bool) -> CIMultiDict[str]:
         """The headers alone."""
-        kept = self._fields.get((content_type, compress))
+        kept = self._fields.get((content_type, accept, compress))
         if kept is None:
             encoding = "gzip" if compress and self._compresses else "identity"
-            kept = CIMultiDict([("Accept-Encoding", encoding), ("Content-Type", content_type), *self._own])
-            self._fields[content_type, compress] = kept
+            wanted = [("Accept", accept), ("Accept-Encoding", encoding), ("Content-Type", content_type)]
+            kept = self._fields[content_type, accept, compress] = CIMultiDict([*wanted, *self._own])
         return kept
 
     def _head(self, content_type: str) -> bytes:
-        lines = [("Host", self._host), *self.fields(content_type, compress=False).items()]
+        lines = [("Host", self._host), *self.fields(content_type, APPLICATION_JSON, compress=False).items()]
         text = "".join(f"{name}: {value}\r\n" for name, value in lines) + "Content-Length: "
         kept = text.encode("ascii")
         self._heads[content_type] = kept
@@ -65,7 +66,7 @@ class Headers:
 
 def _own(access: Access, credential: Credential) -> list[tuple[str, str]]:
     """The headers that are the same for every request."""
-    own = [("Accept", "application/json"), ("User-Agent", user_agent())]
+    own = [("User-Agent", user_agent())]
     if credential.authorization:
         own.append(("Authorization", credential.authorization))
     own += access.user.impersonation

@@ -32,6 +32,7 @@ from mooring.kube.backoff import RETURNING, Backoff
 from mooring.kube.client import PAGE, Client, WatchEvent
 from mooring.kube.contact import Contact, is_away
 from mooring.kube.deep import read_deeply
+from mooring.kube.freshness import NO_ORDER, glimpse, newest_version, order_of
 from mooring.kube.lists import ReadList, read_raw
 from mooring.kube.metadata import HalfRead, WireMeta, decode_head, identity
 from mooring.kube.resources import Resource
@@ -47,6 +48,7 @@ BELIEVED_AFTER = 2  # times in a row that a kind is said not to exist, before wh
 ON_THEIR_WAY_S = 0.25  # events of what has happened are here by then, if there are any
 SHORT_WATCH_S = 3.0  # the server says where a watch is 2 s before it ends, so here after about one
 FEW = 4 * PAGE  # objects that are listed in less time than that
+SMALL = PAGE // 4  # objects whose list is not worth packing, nor a connection of its own
 
 T = TypeVar("T", bound=HasMetadata)
 Read = msgspec.Raw | HalfRead  # an object as it came, or half read
@@ -169,45 +171,49 @@ class Informer(Generic[T]):
         """Returns when all that had happened when it was called has been told.
 
         Of few objects a list is the quickest way to be sure. Of many, the version the server is at is asked
-        for; it is reached by events that are on their way, or by the bookmark of a short watch.
+        for; it is reached by events that are on their way, or by the bookmark of a short watch. Only who
+        cannot be made sure in this way takes up everything anew.
         """
         wanted = self._lists_begun + 1
-        if len(self._known) > PAGE and await self._reaches(await self._newest()):
+        is_sure = self._is_as_listed if len(self._known) <= FEW else self._is_at_newest
+        if self._version and self.down_since is None and await is_sure():
             return
         if not self._is_listing or self._lists_begun < wanted:
             self._list_afresh()
         await self._until(lambda: self._lists_done >= wanted)
 
-    async def _newest(self) -> str:
-        """The version the server is at; "" when it does not say."""
+    async def _is_as_listed(self) -> bool:
+        """Whether all that a list shows is told, or on its way."""
+        seen = None
         with contextlib.suppress(ApiError):
-            async with contextlib.aclosing(self._client.list_pages(self.resource, limit=1)) as pages:
-                async for page in pages:
-                    return page.resource_version
-        return ""
-
-    async def _reaches(self, version: str) -> bool:
-        """Whether all up to a version is told within a short while."""
-        if await self._is_at(version, within=ON_THEIR_WAY_S):
-            return True
-        if len(self._known) <= FEW or not self._version:
+            is_short = len(self._known) <= SMALL
+            seen = await glimpse(self._client, self.resource, self._query, is_short=is_short)
+        if seen is None:
             return False
-        self._watch_seconds = SHORT_WATCH_S
-        self._hurry()
-        return await self._is_at(version, within=SHORT_WATCH_S)
+        return await self._soon(lambda: seen.is_known(self._known, self._version), ON_THEIR_WAY_S)
 
-    async def _is_at(self, version: str, *, within: float) -> bool:
-        """Versions of one kind are numbers that grow. If they are not, nothing is known of their order."""
-        if not version.isdecimal():
+    async def _is_at_newest(self) -> bool:
+        """Whether all up to the version the server is at is told within a short while."""
+        newest = NO_ORDER
+        with contextlib.suppress(ApiError):
+            newest = await newest_version(self._client, self.resource)
+        if newest == NO_ORDER:
             return False
 
         def is_there() -> bool:
-            return self._version.isdecimal() and int(self._version) >= int(version)
+            return order_of(self._version) >= newest
 
+        if await self._soon(is_there, ON_THEIR_WAY_S):
+            return True
+        self._watch_seconds = SHORT_WATCH_S
+        self._hurry()
+        return await self._soon(is_there, SHORT_WATCH_S)
+
+    async def _soon(self, true: Callable[[], bool], within: float) -> bool:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
-                await self._until(is_there)
-        return is_there()
+                await self._until(true)
+        return true()
 
     def _list_afresh(self) -> None:
         """Has a list begin that is newer than this moment."""

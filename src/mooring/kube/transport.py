@@ -22,7 +22,7 @@ from mooring.kube.channels import Channels
 from mooring.kube.credentials import Credential, Credentials, FixedCredentials
 from mooring.kube.exchange import AnswerResponse
 from mooring.kube.exec_plugin import ExecCredentials
-from mooring.kube.headers import Headers
+from mooring.kube.headers import APPLICATION_JSON, Headers
 from mooring.kube.http_answer import Answer
 from mooring.kube.http_response import HttpResponse, unreachable
 from mooring.kube.line import Line
@@ -44,12 +44,15 @@ class Request(msgspec.Struct, frozen=True):
     path: str
     query: Query = ()
     body: bytes = b""
-    content_type: str = "application/json"
+    content_type: str = APPLICATION_JSON
     timeout: float | None = 30.0
     idle: float | None = None  # seconds without a byte after which the server counts as gone
     silence_ends: bool = False  # and that is as good an end as any
     fresh: bool = False  # over a connection that nobody has used before
     compress: bool = False  # whether the answer may be worth compressing
+    accept: str = (
+        APPLICATION_JSON  # what is wanted of an answer that is long; a short one is always all there is
+    )
 
 
 class Response(Protocol):
@@ -241,7 +244,7 @@ class Transport:
                 url,
                 data=request.body or None,
                 headers=self._headers.fields(
-                    request.content_type, compress=request.compress and self._line.packs
+                    request.content_type, request.accept, compress=request.compress and self._line.packs
                 ),
                 timeout=self._timeout(request),
                 allow_redirects=False,
