@@ -24,13 +24,13 @@ from mooring.config.load import default_config
 from mooring.engine.decisions import Bind
 from mooring.engine.events import Bound, Event
 from mooring.framework.cycle import Cycle
-from mooring.kube.access import Access
-from mooring.kube.bodies import binding
+from mooring.kube.access.access import Access
 from mooring.kube.client import Client
-from mooring.kube.performer import KubePerformer
-from mooring.kube.recorder import Recorder
-from mooring.kube.slots import Slots
-from mooring.kube.transport import Request, Transport
+from mooring.kube.http.call_slots import Slots
+from mooring.kube.http.transport import Request, Transport
+from mooring.kube.perform.performer import KubePerformer
+from mooring.kube.record.recorder import Recorder
+from mooring.kube.request_bodies import binding
 from mooring.model.objects import ObjectMeta, Pod
 from mooring.plugins.catalogue import make_registry
 

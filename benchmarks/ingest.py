@@ -40,7 +40,7 @@ STATUS = Path("/proc/self/status")
 
 async def load(server: str) -> dict[str, Any]:
     """Knows the cluster, and says what that took."""
-    from mooring.kube.settling import make_room, settle
+    from mooring.kube.garbage_collection import make_room, settle
 
     make_room()  # before everything else is imported, as the command does
 
@@ -48,11 +48,11 @@ async def load(server: str) -> dict[str, Any]:
     from mooring.app.making import make_engine
     from mooring.config.load import default_config
     from mooring.framework.meter import Meter
-    from mooring.kube.access import Access
+    from mooring.kube.access.access import Access
     from mooring.kube.client import Client
-    from mooring.kube.informers import Informers
-    from mooring.kube.kinds import kinds_read
-    from mooring.kube.transport import Transport
+    from mooring.kube.http.transport import Transport
+    from mooring.kube.watch.followed_kinds import kinds_read
+    from mooring.kube.watch.informers import Informers
     from mooring.plugins.catalogue import make_registry
 
     registry = make_registry()

@@ -20,10 +20,10 @@ from typing import Any
 import msgspec
 import trustme
 
-from mooring.kube.access import Access, Secret, User
+from mooring.kube.access.access import Access, Secret, User
 from mooring.kube.client import Client
+from mooring.kube.http.transport import Request, Transport
 from mooring.kube.resources import PODS
-from mooring.kube.transport import Request, Transport
 
 BODY = b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201}'
 ANSWER = (

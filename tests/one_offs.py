@@ -29,7 +29,7 @@ from mooring.engine.events import (
     PodDeleted,
     Tick,
 )
-from mooring.kube.decode import Decoders
+from mooring.kube.decode.decoders import Decoders
 from mooring.kube.resources import (
     BY_KIND,
     NODES,

@@ -18,9 +18,9 @@ import msgspec
 from mooring.engine.decisions import Bind, Decision
 from mooring.engine.engine import Engine
 from mooring.engine.events import Bound, NodeAdded, ObjectAdded, PodAdded
-from mooring.kube.decode import Decoders
+from mooring.kube.decode.decoders import Decoders
+from mooring.kube.garbage_collection import settled
 from mooring.kube.resources import REPLICA_SETS, SERVICES
-from mooring.kube.settling import settled
 from mooring.model.objects import Node, Object, Pod
 from mooring.plugins.catalogue import plans_with
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from mooring.kube.access import Access
+from mooring.kube.access.access import Access
 
 Object = dict[str, Any]
 

@@ -14,7 +14,7 @@ from mooring.app.live import LiveScheduler
 from mooring.app.making import make_engine
 from mooring.config.load import SchedulerConfig, default_config
 from mooring.config.scheduler import LeaderElection
-from mooring.kube.limiter import Limiter
+from mooring.kube.http.rate_limiter import Limiter
 from mooring.plugins.catalogue import make_registry
 
 NO_ELECTION = LeaderElection(leader_elect=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mooring.app.serving import read_traffic
-from mooring.kube.traffic import Traffic
+from mooring.kube.http.rest_client_metrics import Traffic
 from mooring.web.exposition import encode
 
 

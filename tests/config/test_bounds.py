@@ -16,7 +16,7 @@ from mooring.config.document import read_documents
 from mooring.config.durations import parse_duration
 from mooring.config.load import load_config
 from mooring.errors import ConfigError, InputError, ManifestError, did_you_mean
-from mooring.kube.kubeconfig_file import read_kubeconfig
+from mooring.kube.access.kubeconfig_file import read_kubeconfig
 from mooring.plugins.catalogue import make_registry
 from mooring.sim.manifests import read_manifests
 

@@ -17,8 +17,8 @@ from mooring.config.load import default_config
 from mooring.engine.decisions import Bind, Decision
 from mooring.engine.engine import Engine
 from mooring.framework.writes import Write
-from mooring.kube.kinds import kinds_read
 from mooring.kube.resources import BY_KIND
+from mooring.kube.watch.followed_kinds import kinds_read
 from mooring.plugins.catalogue import make_registry
 from mooring.sim.api import WorldApi
 from mooring.sim.kinds import CLUSTER_WIDE

@@ -34,7 +34,7 @@ EVERYTHING = {
 # A pod finds its account in a folder of the system's; here it is told of another one.
 IN_A_POD = """
 import os, pathlib, sys
-from mooring.kube import in_cluster
+from mooring.kube.access import in_cluster
 in_cluster.in_cluster.__defaults__ = (os.environ, pathlib.Path(os.environ["ACCOUNT_OF_POD"]))
 from mooring.cli.main import main
 sys.argv[0] = "mooring"

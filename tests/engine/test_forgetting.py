@@ -20,7 +20,7 @@ import pytest
 
 from mooring.cluster import changes, charge, counts, journal, labelsets, nodes
 from mooring.engine import classes, nominated, nominator, partly_kept, story, verdicts
-from mooring.kube import fragments
+from mooring.kube.decode import fragments
 from mooring.plugins import kept
 from mooring.plugins.coscheduling.forms import koordinator
 from mooring.plugins.preemption import kinds, single

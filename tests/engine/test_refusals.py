@@ -24,7 +24,7 @@ from mooring.engine.events import (
 from mooring.errors import InvariantError
 from mooring.framework.measures import NOT_TAKEN_IN
 from mooring.framework.meter import Meter
-from mooring.kube.decode import Decoders
+from mooring.kube.decode.decoders import Decoders
 from mooring.kube.resources import NODES, PODS
 from mooring.model.objects import Object, ObjectMeta
 from mooring.plugins.catalogue import plans_with

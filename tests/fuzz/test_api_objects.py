@@ -32,7 +32,7 @@ from mooring.engine.events import (
     PodDeleted,
     Tick,
 )
-from mooring.kube.decode import Decoders
+from mooring.kube.decode.decoders import Decoders
 from mooring.kube.resources import NODES, PODS, Resource
 from mooring.plugins.catalogue import make_registry
 from mooring.testing.builders import NodeBuilder, PodBuilder

@@ -14,7 +14,7 @@ from mooring.app.making import make_engine
 from mooring.config.load import load_config
 from mooring.engine.events import NodeAdded, PodAdded
 from mooring.errors import ConfigError
-from mooring.kube.kubeconfig import load_kubeconfig
+from mooring.kube.access.kubeconfig import load_kubeconfig
 from mooring.plugins.catalogue import make_registry
 from mooring.testing import node, pod
 

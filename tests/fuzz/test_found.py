@@ -9,8 +9,8 @@ import pytest
 
 from mooring.config.load import load_config
 from mooring.errors import ConfigError, ManifestError
-from mooring.kube.http_answer import AnswerReader, BadAnswer
-from mooring.kube.kubeconfig import load_kubeconfig
+from mooring.kube.access.kubeconfig import load_kubeconfig
+from mooring.kube.http.answer_parser import AnswerReader, BadAnswer
 from mooring.plugins.catalogue import make_registry
 from mooring.sim.manifests import read_manifests
 

@@ -8,8 +8,8 @@ import random
 from fuzz.fuzzing import fuzzed
 from fuzz.mutation import changed_bytes, pieces
 from mooring.errors import Unreachable
-from mooring.kube.exchange import Connections
-from mooring.kube.http_answer import Answer, AnswerReader, BadAnswer
+from mooring.kube.http.answer_parser import Answer, AnswerReader, BadAnswer
+from mooring.kube.http.short_requests import Connections
 
 SOUND = (
     b'HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{"kind":"Status"}',

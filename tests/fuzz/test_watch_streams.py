@@ -12,12 +12,12 @@ from fuzz.mutation import changed, changed_bytes
 from kube.test_informer_random import KEYS, PATH, SmallPages
 from kube.watched_server import EXPIRED, Answer, Cut, Fate, Refused, Say, WatchedServer, Write
 from mooring.errors import Unreachable
-from mooring.kube.backoff import Backoff
-from mooring.kube.decode import Decoders
-from mooring.kube.informer import Informer
-from mooring.kube.intake import same_pod
+from mooring.kube.decode.decoders import Decoders
+from mooring.kube.http.backoff import Backoff
+from mooring.kube.http.transport import Request
 from mooring.kube.resources import PODS
-from mooring.kube.transport import Request
+from mooring.kube.watch.engine_events import same_pod
+from mooring.kube.watch.informer import Informer
 from mooring.model.objects import Pod
 
 MOST_TURNS = 5000

@@ -15,9 +15,9 @@ from mooring.engine.events import BindFailed, Bound, Event, NodeAdded
 from mooring.framework.cycle import Cycle
 from mooring.framework.plugin import Plugin
 from mooring.kube.client import Client
-from mooring.kube.performer import KubePerformer
-from mooring.kube.recorder import Recorder
-from mooring.kube.slots import Slots
+from mooring.kube.http.call_slots import Slots
+from mooring.kube.perform.performer import KubePerformer
+from mooring.kube.record.recorder import Recorder
 from mooring.model.objects import Pod
 from mooring.plugins.catalogue import plans_with
 from mooring.testing import node, pod

@@ -13,8 +13,8 @@ from mooring.config.durations import Duration
 from mooring.config.scheduler import LeaderElection
 from mooring.errors import Unreachable
 from mooring.kube.client import Client
-from mooring.kube.lease import LeaderElector
-from mooring.kube.transport import Request, Response
+from mooring.kube.http.transport import Request, Response
+from mooring.kube.lease.lease import LeaderElector
 
 SETTINGS = LeaderElection(lease_duration=Duration(15), renew_deadline=Duration(10), retry_period=Duration(2))
 

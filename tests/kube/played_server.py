@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from mooring.errors import Unreachable
-from mooring.kube.transport import Request, Response
+from mooring.kube.http.transport import Request, Response
 from mooring.model.objects import Pod
 
 Happens = Callable[[Request], bool]

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from mooring.errors import ApiError
-from mooring.kube.transport import Request, Response
+from mooring.kube.http.transport import Request, Response
 
 T = TypeVar("T")
 

@@ -10,9 +10,9 @@ import msgspec
 import trustme
 from aiohttp import web
 
-from mooring.kube.access import Access
-from mooring.kube.credentials import Credentials
-from mooring.kube.transport import Request, Transport
+from mooring.kube.access.access import Access
+from mooring.kube.access.credentials import Credentials
+from mooring.kube.http.transport import Request, Transport
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.kube.backoff import Backoff, Pace
+from mooring.kube.http.backoff import Backoff, Pace
 
 PACE = Pace(initial=1.0, factor=2.0, cap=5.0, jitter=0.5, reset_after=60.0)
 

@@ -15,10 +15,10 @@ from kube.serving import ask, ask_long, connected, say_ok, serving
 from kube.test_pipelining import Written, request
 from kube.virtual_time import in_virtual_time
 from mooring.errors import Unreachable
-from mooring.kube.access import Access
-from mooring.kube.connection import NEVER_SENT, Asked, Connection
-from mooring.kube.exchange import Connections
-from mooring.kube.http_answer import MOST_BYTES, Answer, AnswerReader, BadAnswer
+from mooring.kube.access.access import Access
+from mooring.kube.http.answer_parser import MOST_BYTES, Answer, AnswerReader, BadAnswer
+from mooring.kube.http.connection import NEVER_SENT, Asked, Connection
+from mooring.kube.http.short_requests import Connections
 
 GOOD = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 CHUNKED = b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
@@ -82,7 +82,7 @@ def test_a_length_that_is_none(length: bytes) -> None:
 
 
 def test_an_answer_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mooring.kube.http_answer.MOST_BYTES", 10_000)
+    monkeypatch.setattr("mooring.kube.http.answer_parser.MOST_BYTES", 10_000)
     reader = AnswerReader()
     reader.feed(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
     for _ in range(90):

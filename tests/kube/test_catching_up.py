@@ -11,8 +11,8 @@ import pytest
 from kube.test_informer import ADD, CHANGE, DELETE, Following, _raise
 from kube.virtual_time import in_virtual_time
 from kube.watched_server import PODS, Cut, Refused
-from mooring.kube import freshness, informer
-from mooring.kube.decode_pods import PodDecoder
+from mooring.kube.decode.pods import PodDecoder
+from mooring.kube.watch import freshness, informer
 
 FORBIDDEN = Refused(403, "pods is forbidden", "Forbidden")
 ELSEWHERE = "/api/v1/nodes"

@@ -10,11 +10,11 @@ import pytest
 
 from kube.scripted import Answer, Script, Sleep, drain, refusal
 from mooring.errors import ApiError, Conflict, Gone, NotFound, TooManyRequests, Unreachable
-from mooring.kube.backoff import Pace
 from mooring.kube.client import JSON, LIST_IDLE, MERGE, STRATEGIC, Client
-from mooring.kube.limiter import Limiter
+from mooring.kube.http.backoff import Pace
+from mooring.kube.http.rate_limiter import Limiter
+from mooring.kube.http.transport import Request
 from mooring.kube.resources import LEASES, NODES, PODS
-from mooring.kube.transport import Request
 
 PACE = Pace(initial=1.0, factor=2.0, cap=8.0, jitter=0.0)
 REFUSED = Unreachable(0, "connection refused", sent=False)

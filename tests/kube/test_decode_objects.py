@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mooring.kube.decode import Decoders
+from mooring.kube.decode.decoders import Decoders
 from mooring.kube.resources import (
     NAMESPACES,
     PERSISTENT_VOLUME_CLAIMS,

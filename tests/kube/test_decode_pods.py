@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.kube.decode import Decoders
-from mooring.kube.decode_statuses import READ_CONDITIONS, SCHEDULED
-from mooring.kube.wire_pods import VOLUME_SOURCES
+from mooring.kube.decode.decoders import Decoders
+from mooring.kube.decode.pod_statuses import READ_CONDITIONS, SCHEDULED
+from mooring.kube.decode.wire_pods import VOLUME_SOURCES
 from mooring.model.objects import Pod
 from mooring.model.requests import bound_request
 

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from kube.virtual_time import in_virtual_time
-from mooring.kube.exchange import LONGEST_DOZE_S, MANY, PART, Connections
-from mooring.kube.width import SLOW_S
+from mooring.kube.http.connection_count import SLOW_S
+from mooring.kube.http.short_requests import LONGEST_DOZE_S, MANY, PART, Connections
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 ASK = b"POST /x HTTP/1.1\r\nHost: here\r\n\r\n"

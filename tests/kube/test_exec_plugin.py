@@ -14,10 +14,10 @@ from aiohttp import web
 
 from kube.serving import ask, connected, pem, say_ok, server_tls, serving
 from mooring.errors import Unreachable
-from mooring.kube.access import Access, ExecPlugin, Secret, User
-from mooring.kube.credentials import Credential
-from mooring.kube.exec_plugin import ExecCredentials
-from mooring.kube.transport import credentials_of
+from mooring.kube.access.access import Access, ExecPlugin, Secret, User
+from mooring.kube.access.credentials import Credential
+from mooring.kube.access.exec_plugin import ExecCredentials
+from mooring.kube.http.transport import credentials_of
 
 V1 = "client.authentication.k8s.io/v1"
 START = 1_700_000_000.0

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.kube.freshness import Glimpse
+from mooring.kube.watch.freshness import Glimpse
 from mooring.model.objects import Object, ObjectMeta
 
 

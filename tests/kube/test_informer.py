@@ -11,15 +11,15 @@ import msgspec
 import pytest
 
 from kube.watched_server import EXPIRED, PODS, Cut, Fate, Refused, Say, WatchedServer, Write
-from mooring.kube import lists
-from mooring.kube.backoff import Backoff, Pace
 from mooring.kube.client import FIRST_PAGE, Client
 from mooring.kube.contact import SETTLING_S, Contact
-from mooring.kube.decode import Decoders
-from mooring.kube.informer import ABSENT_SECONDS, Informer, always_different
-from mooring.kube.intake import same_pod
+from mooring.kube.decode import list_pages as lists
+from mooring.kube.decode.decoders import Decoders
+from mooring.kube.http.backoff import Backoff, Pace
+from mooring.kube.http.transport import Request
 from mooring.kube.resources import PODS as POD_RESOURCE
-from mooring.kube.transport import Request
+from mooring.kube.watch.engine_events import same_pod
+from mooring.kube.watch.informer import ABSENT_SECONDS, Informer, always_different
 from mooring.model.objects import Pod
 
 ADD, CHANGE, DELETE = "add", "change", "delete"

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from kube.watched_server import EXPIRED, Cut, Fate, Refused, Say, WatchedServer, Write
 from kube.watched_server import PODS as PATH
 from mooring.errors import Unreachable
-from mooring.kube.backoff import Backoff
 from mooring.kube.client import Client
-from mooring.kube.decode import Decoders
-from mooring.kube.informer import Informer
-from mooring.kube.intake import same_pod
+from mooring.kube.decode.decoders import Decoders
+from mooring.kube.http.backoff import Backoff
+from mooring.kube.http.transport import Request
 from mooring.kube.resources import PODS
-from mooring.kube.transport import Request
+from mooring.kube.watch.engine_events import same_pod
+from mooring.kube.watch.informer import Informer
 from mooring.model.objects import Pod
 
 KEYS = [(namespace, name) for namespace in ("a", "b") for name in ("one", "two", "three")]

@@ -14,10 +14,10 @@ from mooring.engine.events import Event, NodeAdded, ObjectAdded, ObjectChanged, 
 from mooring.errors import ConfigError
 from mooring.kube.client import Client
 from mooring.kube.discovery import parse
-from mooring.kube.informers import UNFINISHED, Informers
-from mooring.kube.kinds import kinds_read
+from mooring.kube.http.transport import Request
 from mooring.kube.resources import BY_KIND, REPLICA_SETS
-from mooring.kube.transport import Request
+from mooring.kube.watch.followed_kinds import kinds_read
+from mooring.kube.watch.informers import UNFINISHED, Informers
 from mooring.plugins.catalogue import plans_with
 
 NODES, SERVICES, REPLICAS = "/api/v1/nodes", "/api/v1/services", REPLICA_SETS.path()

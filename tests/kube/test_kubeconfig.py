@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from mooring.errors import ConfigError
-from mooring.kube.access import Access, ExecPlugin, Secret, User
-from mooring.kube.kubeconfig import load_kubeconfig
+from mooring.kube.access.access import Access, ExecPlugin, Secret, User
+from mooring.kube.access.kubeconfig import load_kubeconfig
 
 PEM = b"-----BEGIN CERTIFICATE-----"
 DATA = base64.b64encode(PEM).decode()

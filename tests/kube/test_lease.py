@@ -12,8 +12,8 @@ import pytest
 from kube.lease_server import SETTINGS, Candidate, LeaseServer
 from kube.virtual_time import in_virtual_time
 from mooring.config.durations import Duration
-from mooring.kube.event_series import Reference
-from mooring.kube.lease import Stuck, clock, new_identity
+from mooring.kube.lease.lease import Stuck, clock, new_identity
+from mooring.kube.record.event_series import Reference
 
 
 def test_the_first_one_makes_the_lease_and_leads() -> None:

@@ -13,8 +13,8 @@ from kube.lease_server import LeaseServer, Line
 from mooring.config.durations import Duration
 from mooring.config.scheduler import LeaderElection
 from mooring.kube.client import Client
-from mooring.kube.lease import LeaderElector
-from mooring.kube.lease_thread import LeaseThread
+from mooring.kube.lease.lease import LeaderElector
+from mooring.kube.lease.lease_thread import LeaseThread
 
 QUICK = LeaderElection(lease_duration=Duration(2), renew_deadline=Duration(1), retry_period=Duration(0.02))
 PATIENCE_S = 30.0  # what does not happen within that does not happen

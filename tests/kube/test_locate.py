@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from mooring.errors import ConfigError
-from mooring.kube.access import Access, Secret, User
-from mooring.kube.in_cluster import in_cluster
-from mooring.kube.locate import find_access
+from mooring.kube.access.access import Access, Secret, User
+from mooring.kube.access.in_cluster import in_cluster
+from mooring.kube.access.locate import find_access
 
 INSIDE = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 
@@ -77,7 +77,7 @@ def test_a_pod_goes_before_the_home_folder(
     tmp_path: Path, account: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kubeconfig(tmp_path / ".kube/config", "https://home")
-    monkeypatch.setattr("mooring.kube.locate.in_cluster", lambda env: in_cluster(env, account))
+    monkeypatch.setattr("mooring.kube.access.locate.in_cluster", lambda env: in_cluster(env, account))
     assert find_access(env={"HOME": str(tmp_path)}).server == "https://home"
     assert find_access(env={"HOME": str(tmp_path), **INSIDE}).server == "https://10.0.0.1:443"
 

@@ -383,7 +383,7 @@ def test_what_is_wrong_in_mooring_itself_is_told_too(monkeypatch: pytest.MonkeyP
 
     async def run() -> None:
         doing = Doing()
-        monkeypatch.setattr("mooring.kube.performer.run_binding", broken)
+        monkeypatch.setattr("mooring.kube.perform.performer.run_binding", broken)
         assert failures(await doing.do(doing.bind(a_pod("web")))) == ["RuntimeError: surprise"]
 
     in_virtual_time(run())

@@ -12,7 +12,7 @@ from kube.played_server import LOST, UNHEARD, refusal
 from kube.virtual_time import in_virtual_time
 from mooring.engine.decisions import Evict
 from mooring.engine.events import BindFailed, EvictFailed
-from mooring.kube.evictions import PAUSE_S
+from mooring.kube.perform.evictions import PAUSE_S
 from mooring.model.objects import Pod
 
 BIG = a_pod("big", "uid-big")

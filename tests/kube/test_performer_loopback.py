@@ -13,12 +13,12 @@ from kube.doing import Doing, a_pod, bound, evict, failures, wait_for
 from kube.lease_server import SETTINGS, LeaseServer
 from kube.played_server import PlayedServer
 from kube.serving import connected, serving
-from mooring.kube.access import Access
+from mooring.kube.access.access import Access
 from mooring.kube.client import MERGE, STRATEGIC, Client
-from mooring.kube.lease import LeaderElector
-from mooring.kube.performer import KubePerformer
-from mooring.kube.recorder import Recorder
-from mooring.kube.transport import Request
+from mooring.kube.http.transport import Request
+from mooring.kube.lease.lease import LeaderElector
+from mooring.kube.perform.performer import KubePerformer
+from mooring.kube.record.recorder import Recorder
 
 
 class OverHttp(Doing):

@@ -13,7 +13,7 @@ from kube.played_server import LOST, UNHEARD, UNSENT, PlayedServer, refusal
 from kube.virtual_time import in_virtual_time
 from mooring.engine.decisions import Bind, Decision, Nominate
 from mooring.engine.events import BindFailed, Bound, Event
-from mooring.kube.transport import Request
+from mooring.kube.http.transport import Request
 from mooring.model.objects import Pod
 
 FAULTS = [

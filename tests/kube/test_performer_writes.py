@@ -15,9 +15,9 @@ from mooring.engine.decisions import Look
 from mooring.engine.events import PodDeleted
 from mooring.framework.writes import Write
 from mooring.kube.client import Client
-from mooring.kube.fence import Fenced
-from mooring.kube.performer import KubePerformer
-from mooring.kube.writes import ABSENT_SECONDS, line_of, together
+from mooring.kube.http.write_fence import Fenced
+from mooring.kube.perform.object_writes import ABSENT_SECONDS, line_of, together
+from mooring.kube.perform.performer import KubePerformer
 from mooring.model.objects import PodStatus
 
 GROUP = "scheduling.sigs.k8s.io/v1alpha1"

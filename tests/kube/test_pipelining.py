@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from kube.serving import say_ok
 from kube.serving import serving as serving_http
 from mooring.errors import ApiError, Unreachable
-from mooring.kube.access import Access
-from mooring.kube.connection import Asked, Connection
-from mooring.kube.exchange import SPREAD, Connections
-from mooring.kube.fence import Fenced, NotLeading
-from mooring.kube.http_answer import Answer
-from mooring.kube.transport import Request, Transport
-from mooring.kube.width import DEPTH
+from mooring.kube.access.access import Access
+from mooring.kube.http.answer_parser import Answer
+from mooring.kube.http.connection import Asked, Connection
+from mooring.kube.http.connection_count import DEPTH
+from mooring.kube.http.short_requests import SPREAD, Connections
+from mooring.kube.http.transport import Request, Transport
+from mooring.kube.http.write_fence import Fenced, NotLeading
 
 Reply = Callable[["Talker", bytes], Awaitable[None]]
 
@@ -109,7 +109,7 @@ async def test_each_gets_its_own_answer_over_a_few_connections() -> None:
 
 
 async def test_who_answers_quickly_is_asked_over_a_few_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mooring.kube.exchange.QUICK_S", 60.0)
+    monkeypatch.setattr("mooring.kube.http.short_requests.QUICK_S", 60.0)
     server = Server()
     server.go.set()
     async with serving(server, limit=100) as connections:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kube.serving import ask, ask_long, connected, pem, say_ok, server_tls, serving
 from mooring.errors import Unreachable
-from mooring.kube.access import Access
-from mooring.kube.proxies import is_exempt, proxy_for
+from mooring.kube.access.access import Access
+from mooring.kube.access.proxies import is_exempt, proxy_for
 
 OK = (200, b'{"ok":true}')
 BOTH = pytest.mark.parametrize("asking", [ask, ask_long], ids=["short", "long"])

@@ -11,9 +11,9 @@ from kube.doing import a_pod
 from kube.played_server import HANGS, LOST, UNHEARD, PlayedServer, refusal
 from kube.virtual_time import in_virtual_time
 from mooring.kube.client import Client
-from mooring.kube.event_series import NOTE_BYTES, Reference, cut_short, event_name
-from mooring.kube.recorder import Recorder
-from mooring.kube.slots import BINDING, Slots
+from mooring.kube.http.call_slots import BINDING, Slots
+from mooring.kube.record.event_series import NOTE_BYTES, Reference, cut_short, event_name
+from mooring.kube.record.recorder import Recorder
 
 START_NS = 1_700_000_000_123_456_789
 

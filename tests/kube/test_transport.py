@@ -10,11 +10,11 @@ from aiohttp import web
 
 from kube.serving import ask, ask_long, connected, say_ok, serving
 from mooring.errors import Unreachable
-from mooring.kube.access import Access, Secret, User
-from mooring.kube.credentials import Credential, FixedCredentials
-from mooring.kube.headers import APPLICATION_JSON, Headers
-from mooring.kube.line import TELLING, Line
-from mooring.kube.transport import Request
+from mooring.kube.access.access import Access, Secret, User
+from mooring.kube.access.credentials import Credential, FixedCredentials
+from mooring.kube.http.bandwidth import TELLING, Line
+from mooring.kube.http.headers import APPLICATION_JSON, Headers
+from mooring.kube.http.transport import Request
 
 OK = (200, b'{"ok":true}')
 BOTH = pytest.mark.parametrize("asking", [ask, ask_long], ids=["short", "long"])

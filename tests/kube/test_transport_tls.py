@@ -11,9 +11,9 @@ from aiohttp import web
 
 from kube.serving import ask, ask_long, connected, pem, say_ok, server_tls, serving
 from mooring.errors import ConfigError, Unreachable
-from mooring.kube.access import Access, Secret, User
-from mooring.kube.credentials import FixedCredentials
-from mooring.kube.transport import Request, Transport
+from mooring.kube.access.access import Access, Secret, User
+from mooring.kube.access.credentials import FixedCredentials
+from mooring.kube.http.transport import Request, Transport
 
 OK = (200, b'{"ok":true}')
 BOTH = pytest.mark.parametrize("asking", [ask, ask_long], ids=["short", "long"])

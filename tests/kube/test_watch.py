@@ -13,7 +13,7 @@ from aiohttp import web
 from kube.scripted import Answer, Script, drain, each, lines, refusal
 from kube.serving import connected, serving
 from mooring.errors import ApiError, Gone, TooManyRequests, Unauthorized, Unreachable
-from mooring.kube.access import Access
+from mooring.kube.access.access import Access
 from mooring.kube.client import BUSY_EVENTS, BUSY_IDLE, QUIET_MORE, Client, WatchEvent
 from mooring.kube.resources import PODS
 
@@ -258,7 +258,7 @@ async def test_silence_where_much_happens(more: bytes, monkeypatch: pytest.Monke
 async def test_a_silent_watch_casts_doubt_on_other_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those for short requests too: a bind must not be the next to find out."""
     monkeypatch.setattr("mooring.kube.client.QUIET_MORE", -8 + 0.01)
-    monkeypatch.setattr("mooring.kube.exchange.LOOK_S", -1.0)  # all that rest have rested for long
+    monkeypatch.setattr("mooring.kube.http.short_requests.LOOK_S", -1.0)  # all that rest have rested for long
 
     async def answer(request: web.Request) -> web.StreamResponse:
         if "watch" in request.query:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mooring.kube.transport import Request, Response
+from mooring.kube.http.transport import Request, Response
 
 PODS = "/api/v1/pods"
 FINISHED = ("Succeeded", "Failed")

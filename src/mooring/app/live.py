@@ -24,22 +24,22 @@ from mooring.engine.decisions import Decision
 from mooring.engine.engine import Engine
 from mooring.engine.events import Event
 from mooring.extender.client import ExtenderClient
-from mooring.kube.access import Access
-from mooring.kube.backoff import Pace
+from mooring.kube.access.access import Access
 from mooring.kube.client import Client
-from mooring.kube.event_series import Reference
-from mooring.kube.fence import Fenced
-from mooring.kube.informers import Informers
-from mooring.kube.kinds import kinds_read
-from mooring.kube.lease import LeaderElector, new_identity
-from mooring.kube.lease_thread import LeaseThread
-from mooring.kube.limiter import Limiter
-from mooring.kube.performer import KubePerformer
-from mooring.kube.recorder import Recorder
-from mooring.kube.settling import settle
-from mooring.kube.slots import Slots
-from mooring.kube.traffic import Traffic
-from mooring.kube.transport import Transport
+from mooring.kube.garbage_collection import settle
+from mooring.kube.http.backoff import Pace
+from mooring.kube.http.call_slots import Slots
+from mooring.kube.http.rate_limiter import Limiter
+from mooring.kube.http.rest_client_metrics import Traffic
+from mooring.kube.http.transport import Transport
+from mooring.kube.http.write_fence import Fenced
+from mooring.kube.lease.lease import LeaderElector, new_identity
+from mooring.kube.lease.lease_thread import LeaseThread
+from mooring.kube.perform.performer import KubePerformer
+from mooring.kube.record.event_series import Reference
+from mooring.kube.record.recorder import Recorder
+from mooring.kube.watch.followed_kinds import kinds_read
+from mooring.kube.watch.informers import Informers
 from mooring.logs.decisions import DecisionLog
 
 log = logging.getLogger("mooring.app")

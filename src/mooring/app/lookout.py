@@ -14,8 +14,8 @@ from itertools import islice
 from mooring.app.driver import Driver
 from mooring.engine.decisions import SCHEDULER_ERROR, Wait
 from mooring.engine.queued import ACTIVE
-from mooring.kube.informers import Informers
 from mooring.kube.resources import NODES, PODS
+from mooring.kube.watch.informers import Informers
 
 log = logging.getLogger("mooring.app")
 

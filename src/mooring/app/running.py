@@ -25,8 +25,8 @@ from mooring.engine.engine import Engine
 from mooring.errors import ConfigError
 from mooring.framework.budget import Budgets
 from mooring.framework.meter import Meter
-from mooring.kube.access import Access
-from mooring.kube.locate import find_access
+from mooring.kube.access.access import Access
+from mooring.kube.access.locate import find_access
 from mooring.web.server import Serving
 
 log = logging.getLogger("mooring.app")

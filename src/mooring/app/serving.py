@@ -11,11 +11,11 @@ from mooring.app.options import RunOptions
 from mooring.config.feature_gates import FeatureGates
 from mooring.config.load import SchedulerConfig
 from mooring.framework.meter import Meter
-from mooring.kube.access import Access
+from mooring.kube.access.access import Access
+from mooring.kube.access.locate import find_access
 from mooring.kube.client import Client
-from mooring.kube.locate import find_access
-from mooring.kube.traffic import Traffic
-from mooring.kube.transport import Transport
+from mooring.kube.http.rest_client_metrics import Traffic
+from mooring.kube.http.transport import Transport
 from mooring.web.delegated import Delegated
 from mooring.web.health import (
     PING,

@@ -20,7 +20,7 @@ from mooring.bench.steps import Step
 from mooring.engine.decisions import Bind, Decision, Evict
 from mooring.engine.engine import Engine
 from mooring.engine.events import Bound, NodeAdded, ObjectAdded, PodAdded, PodDeleted
-from mooring.kube.settling import settled
+from mooring.kube.garbage_collection import settled
 from mooring.model.objects import Pod
 from mooring.plugins.catalogue import plans_with
 

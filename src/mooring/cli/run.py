@@ -73,7 +73,7 @@ def command(
     Flags are kube-scheduler's. Without --kubeconfig the service account of the pod it runs in is used.
     SIGTERM ends it in order: what is under way is finished, the lease is given back.
     """
-    from mooring.kube.settling import make_room
+    from mooring.kube.garbage_collection import make_room
 
     make_room()  # already for all that is imported now
     from mooring.app.options import ElectionFlags, RunOptions, ServingFlags, TrustFlags

@@ -17,15 +17,15 @@ from typing import Any
 import msgspec
 
 from mooring.errors import ApiError, TooManyRequests, Unreachable
-from mooring.kube.answers import error_from, error_of_event
-from mooring.kube.backoff import REQUESTS, Backoff, Pace
-from mooring.kube.deep import read_deeply
-from mooring.kube.headers import APPLICATION_JSON
-from mooring.kube.limiter import Limiter
-from mooring.kube.lists import Listed, ReadList, read_pieces, read_raw
+from mooring.kube.decode.deep_json import read_deeply
+from mooring.kube.decode.list_pages import Listed, ReadList, read_pieces, read_raw
+from mooring.kube.http.api_errors import error_from, error_of_event
+from mooring.kube.http.backoff import REQUESTS, Backoff, Pace
+from mooring.kube.http.headers import APPLICATION_JSON
+from mooring.kube.http.rate_limiter import Limiter
+from mooring.kube.http.rest_client_metrics import Traffic
+from mooring.kube.http.transport import Query, Request, Sender, asking
 from mooring.kube.resources import Resource
-from mooring.kube.traffic import Traffic
-from mooring.kube.transport import Query, Request, Sender, asking
 
 STRATEGIC = "application/strategic-merge-patch+json"
 MERGE = "application/merge-patch+json"

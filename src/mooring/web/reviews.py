@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from mooring.errors import MooringError
-from mooring.kube.limiter import Limiter
+from mooring.kube.http.rate_limiter import Limiter
 from mooring.kube.resources import Resource
 
 TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", "TokenReview", namespaced=False)

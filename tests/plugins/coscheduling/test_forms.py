@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mooring.kube.decode import Decoders
+from mooring.kube.decode.decoders import Decoders
 from mooring.model.objects import Object, Pod, PodSchedulingGroup, WorkloadReference
 from mooring.plugins.coscheduling.forms import FORMS, declared_by, is_member
 from mooring.sim.manifests import read_manifests

@@ -1,0 +1,1 @@
+"""Which API server is meant, how it is reached and who asks."""

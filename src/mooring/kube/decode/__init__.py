@@ -1,0 +1,1 @@
+"""Objects off the wire, as the model has them."""

@@ -1,0 +1,1 @@
+"""Requests and answers: connections, credentials in headers, pace, and what the server refuses."""

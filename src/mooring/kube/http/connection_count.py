@@ -1,0 +1,142 @@
+"""How many connections to a server are worth having: as many as bring more answers a second.
+
+A server near by that answers at once needs few. To one that is far away several requests go out in one write,
+over some more of them. One that has to ask a webhook for every write does what comes over one connection one
+by one, so that each request needs its own. When more of them bring no more answers the server is the one that
+is slow, and their number is taken back; when it says that it is asked too much (429), it is halved. Where the
+line is known to be thin it is the line that is full, of answers and events: then more requests go out over
+each connection, since nothing is gained by keeping them until answers have come that are on their way.
+"""
+
+from __future__ import annotations
+
+import math
+
+from mooring.kube.http.bandwidth import Line
+
+ENOUGH = 1000.0  # answers a second; a scheduler decides hardly faster
+CALLS = 768  # under way at a time, at most
+TOGETHER = 4  # requests that share a connection when there are many
+DEPTH = 8  # that go out in one write: a server answers them one after the other
+DEEP = 24  # of either when the line is full; but no more than are answered within
+BEARABLE_S = 6.0  # seconds: who renews a lease over the same line waits as long
+SLOWLY = 3  # times as many connections must be needed before a server near by gets more of them
+PAYS = 1.1  # times as many answers a second, or growing was for nothing
+ROUND_S = 0.05  # answers are counted for so long, or for the time of
+ROUNDS = 2  # answers when the number has just grown and the new ones are open
+REST_S = 30.0  # between growing for nothing, or being refused, and the next try
+SLOW_S = 0.016  # who takes no longer than this for an answer is not slow, however near
+SMOOTHING = 0.2  # weight of the last answer in how long one takes
+
+
+class Width:
+    """`now` connections at most, of `least` to `most`. Time is passed in."""
+
+    def __init__(self, least: int, most: int, line: Line | None = None) -> None:
+        self._line = line or Line()
+        self.now = least
+        self.is_settled = most <= least  # nothing is to be gained by waiting for more of them
+        self._least, self._most = least, most
+        self._before = least  # the number before it grew
+        self.service_s = math.inf  # that the server itself takes for an answer, lately; unknown at first
+        self._answer_s = 0.0  # that the answers to what goes out together take, lately
+        self._distance_s = math.inf  # that the way there and back takes: the least an answer ever took
+        self._answers, self._since = 0, -math.inf
+        self._waited = False
+        self._rate = 0.0  # answers a second before it grew; 0 while it has not
+        self._rests_until = -math.inf
+        self._full_rate = 0.0  # answers a second when it is the line that is full; else 0
+
+    @property
+    def calls(self) -> int:
+        """How many requests may be under way: more only wait for each other."""
+        shared = TOGETHER * self.now
+        return min(CALLS, max(shared, min(DEEP * self.now, int(self._full_rate * BEARABLE_S))))
+
+    @property
+    def depth(self) -> int:
+        """How many requests may go out in one write."""
+        if self._full_rate:
+            return DEEP
+        return TOGETHER if self.is_slow else DEPTH
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it is the server that answers wait for, rather than the way there and back."""
+        return self.is_known and self.service_s > max(SLOW_S, self._distance_s / TOGETHER)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything has been answered."""
+        return self.service_s < math.inf
+
+    def measured(self, distance_s: float) -> None:
+        """The way there and back takes so long."""
+        self._distance_s = min(self._distance_s, distance_s)
+
+    def waited(self, now: float) -> bool:
+        """A request has to wait for a connection. True when `now` has changed."""
+        self._waited = True
+        if self.is_settled or self._rate or self._distance_s == math.inf or now < self._rests_until:
+            return False
+        return self._grow(self._guessed_rate(), now)
+
+    def answered(self, answers: int, took_s: float, now: float, *, opening: bool = False) -> bool:
+        """So many requests that went out together have been answered. True when `now` has changed.
+
+        While connections are `opening`, which takes several round trips, nothing is known of what they bring.
+        """
+        self.measured(took_s)
+        service_s, known = (took_s - self._distance_s) / answers, self.service_s
+        self.service_s = service_s if known == math.inf else known + SMOOTHING * (service_s - known)
+        self._answer_s += SMOOTHING * (took_s - self._answer_s)
+        if self._rate and opening:
+            self._begin(now)
+            return False
+        self._answers += answers
+        rounds = ROUNDS if self._rate else 1
+        if now - self._since < max(ROUND_S, rounds * max(took_s, self._answer_s)):
+            return False
+        rate, waited = self._answers / (now - self._since) or self._guessed_rate(), self._waited
+        self._begin(now)
+        return waited and self._judge(rate, now)
+
+    def refused(self, now: float) -> bool:
+        """The server is asked too much. True when `now` has changed."""
+        if now < self._rests_until:
+            return False
+        width, self.now = self.now, max(1, self._least // 4, self.now // 2)
+        self._rate, self._rests_until, self._full_rate = 0.0, now + REST_S, 0.0
+        self._begin(now)
+        return self.now != width
+
+    def _judge(self, rate: float, now: float) -> bool:
+        """After a round in which requests had to wait."""
+        before, self._rate = self._rate, 0.0
+        if before and rate < PAYS * before:
+            width, self.now = self.now, self._before
+            self.is_settled, self._rests_until = True, now + REST_S
+            self._full_rate = rate if self._line.is_thin else 0.0
+            return self.now != width
+        return now >= self._rests_until and self._grow(rate, now)
+
+    def _guessed_rate(self) -> float:
+        """Answers a second when all connections there may be are busy; for as long as none were counted."""
+        return self.now / max(self._distance_s, self._answer_s, ROUND_S)
+
+    def _grow(self, rate: float, now: float) -> bool:
+        far = ENOUGH * self._distance_s / TOGETHER
+        needed = far + (ENOUGH * self.service_s if self.is_known else 0.0)
+        # Near by, answers also take long when the server is busy, and a new connection keeps it busier still.
+        bearable = self.now if far > self.now else SLOWLY * self.now
+        wanted = min(self._most, max(self._least, math.ceil(needed)))
+        grows = needed > bearable and wanted > self.now
+        self.is_settled = self.is_known and not grows
+        if not grows:
+            return False
+        self._before, self.now, self._rate, self._full_rate = self.now, wanted, rate, 0.0
+        self._begin(now)
+        return True
+
+    def _begin(self, now: float) -> None:
+        self._answers, self._since, self._waited = 0, now, False

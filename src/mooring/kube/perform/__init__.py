@@ -1,0 +1,1 @@
+"""Carries out decisions: binds, evictions, statuses, patches, writes of objects."""
