@@ -23,9 +23,9 @@ def test_no_module_belongs_to_two_parts() -> None:
 @pytest.mark.parametrize(
     ("file", "part"),
     [
-        ("engine/kept/buckets.py", "what is kept is brought up to date"),
-        ("engine/queue.py", "the queue"),
-        ("engine/queued.py", "the queue"),
+        ("engine/placement/kept/buckets.py", "what is kept is brought up to date"),
+        ("engine/queue/scheduling_queue.py", "the queue"),
+        ("engine/queue/queued_pod.py", "the queue"),
         ("plugins/coscheduling/plugin.py", "gangs are looked for"),
         ("plugins/balanced_allocation.py", "plugins judge the rows that changed"),
         ("cluster/statement.py", "the place is taken"),

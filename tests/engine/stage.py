@@ -21,7 +21,7 @@ from mooring.engine.events import (
     PodDeleted,
     Tick,
 )
-from mooring.engine.queued import QueuedPod
+from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.framework.plugin import Plugin
 from mooring.framework.registry import Registry
 from mooring.model.objects import (

@@ -14,7 +14,7 @@ from engine.storage_things import PV, PVC, Kind
 from engine.twice import place_twice
 from mooring.engine.decisions import Bind, Decision, Evict, Nominate, Wait
 from mooring.engine.events import ObjectChanged, ObjectDeleted
-from mooring.engine.queued import Where
+from mooring.engine.queue.queued_pod import Where
 from mooring.model.objects import Node, Object, Pod
 from mooring.plugins.preemption import DefaultPreemption
 from mooring.plugins.topology.interpod import InterPodAffinity

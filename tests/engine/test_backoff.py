@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.stage import pod
-from mooring.engine.backoff import Backoff, backoff_duration
-from mooring.engine.queued import QueuedPod
+from mooring.engine.queue.backoff import Backoff, backoff_duration
+from mooring.engine.queue.queued_pod import QueuedPod
 
 MAX_INT64, MAX_INT32 = 2**63 - 1, 2**31 - 1
 

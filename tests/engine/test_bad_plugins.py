@@ -9,8 +9,8 @@ import pytest
 
 from engine.stage import Stage, made, node, pod
 from mooring.engine.decisions import Bind, Wait
-from mooring.engine.heap import Heap
-from mooring.engine.queued import QueuedPod
+from mooring.engine.queue.heap import Heap
+from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.framework.answers import PostFilterResult
 from mooring.framework.plugin import Plugin
 from mooring.framework.scope import Scope

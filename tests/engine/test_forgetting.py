@@ -19,7 +19,9 @@ import numpy as np
 import pytest
 
 from mooring.cluster import changes, charge, counts, journal, labelsets, nodes
-from mooring.engine import classes, nominated, nominator, partly_kept, story, verdicts
+from mooring.engine import story
+from mooring.engine.placement import around_nominated as nominated
+from mooring.engine.placement import classes, nominator, partly_kept, verdicts
 from mooring.kube.decode import fragments
 from mooring.plugins import kept
 from mooring.plugins.coscheduling.forms import koordinator

@@ -10,9 +10,9 @@ import pytest
 from engine.stage import BUILT_IN, Stage
 from engine.tiers import TIERS, hold_as, tables_above
 from engine.twice import place_twice
-from mooring.engine.kept.buckets import FEW_AGAIN, MANY, Buckets
-from mooring.engine.kept.evaluation import KeptEvaluation
-from mooring.engine.kept.flat import Flat
+from mooring.engine.placement.kept.buckets import FEW_AGAIN, MANY, Buckets
+from mooring.engine.placement.kept.evaluation import KeptEvaluation
+from mooring.engine.placement.kept.flat import Flat
 from mooring.framework.domain import DomainState
 from mooring.framework.key_columns import LiftedColumns
 from mooring.plugins.topology.interpod import InterPodAffinity

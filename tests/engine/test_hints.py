@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from engine.stage import BARE, Stage, made, pod
-from mooring.engine.hints import Hints, Requeue, interests_of
-from mooring.engine.queued import QueuedPod
+from mooring.engine.queue.hints import Hints, Requeue, interests_of
+from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.framework.events import ANY, ASSIGNED_POD, NODE, POD, Action, ClusterEvent, Hint, Interest
 
 NODE_ADDED = ClusterEvent(NODE, Action.ADD, "NodeAdd")

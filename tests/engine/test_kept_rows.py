@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mooring.engine.kept.buckets import Buckets
+from mooring.engine.placement.kept.buckets import Buckets
 
 
 def test_rows_beyond_the_known_ones_can_be_hidden() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.stage import Stage, changed, made, node, pod
-from mooring.engine.placing import Choice
+from mooring.engine.placement.placing import Choice
 from mooring.framework.scope import Scope
 from mooring.model.objects import Pod
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from engine.stage import Stage, made, node, pod
 from engine.twice import place_twice
 from mooring.cluster.view import NodeView
-from mooring.engine.asking import normalized
 from mooring.engine.decisions import Bind, Wait
-from mooring.engine.sampling import Sampling
+from mooring.engine.placement.node_by_node import normalized
+from mooring.engine.placement.sampling import Sampling
 from mooring.framework.cycle import Cycle
 from mooring.framework.forms import Scorer
 from mooring.framework.normalize import MAX_SCORE

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.engine import refusals
 from mooring.engine.decisions import Bind, Refuse, Wait
 from mooring.engine.engine import Engine
 from mooring.engine.events import (
@@ -21,6 +20,7 @@ from mooring.engine.events import (
     PodChanged,
     PodDeleted,
 )
+from mooring.engine.intake import refusals
 from mooring.errors import InvariantError
 from mooring.framework.measures import NOT_TAKEN_IN
 from mooring.framework.meter import Meter

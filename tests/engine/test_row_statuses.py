@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.engine.row_statuses import RowStatuses
+from mooring.engine.placement.row_statuses import RowStatuses
 from mooring.framework.answers import Rejections
 from mooring.framework.status import Code, unresolvable, unschedulable
 

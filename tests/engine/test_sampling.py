@@ -8,7 +8,7 @@ import pytest
 from mooring.cluster.cluster import Cluster
 from mooring.engine.engine import Engine
 from mooring.engine.events import Bound, NodeAdded, PodAdded
-from mooring.engine.sampling import feasible_wanted, tree_order
+from mooring.engine.placement.sampling import feasible_wanted, tree_order
 from mooring.plugins.catalogue import plans_with
 from mooring.testing import node, pod
 

@@ -11,10 +11,10 @@ import pytest
 from engine.stage import BUILT_IN, Stage, node, pod
 from engine.tiers import TIERS, hold_as
 from engine.twice import place_twice
-from mooring.engine.kept import bases, matrix, store
-from mooring.engine.kept.buckets import Buckets
-from mooring.engine.kept.evaluation import KeptEvaluation
-from mooring.engine.kept.flat import Flat
+from mooring.engine.placement.kept import bases, matrix, store
+from mooring.engine.placement.kept.buckets import Buckets
+from mooring.engine.placement.kept.evaluation import KeptEvaluation
+from mooring.engine.placement.kept.flat import Flat
 from mooring.plugins.balanced_allocation import NodeResourcesBalancedAllocation
 from mooring.plugins.topology.interpod import InterPodAffinity
 from mooring.plugins.topology.spread import PodTopologySpread

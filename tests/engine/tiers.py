@@ -9,8 +9,8 @@ from typing import Any
 from unittest.mock import patch
 
 from mooring.engine.engine import Engine
-from mooring.engine.kept import buckets, flat
-from mooring.engine.kept.store import Tier
+from mooring.engine.placement.kept import buckets, flat
+from mooring.engine.placement.kept.store import Tier
 
 SHIFTING = "shifting"
 TIERS = [*(tier.value for tier in Tier), SHIFTING]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mooring.engine.engine import Engine
-from mooring.engine.fit_error import FitError
+from mooring.engine.placement.fit_error import FitError
 from mooring.model.objects import Pod
 
 

@@ -13,7 +13,7 @@ from itertools import islice
 
 from mooring.app.driver import Driver
 from mooring.engine.decisions import SCHEDULER_ERROR, Wait
-from mooring.engine.queued import ACTIVE
+from mooring.engine.queue.queued_pod import ACTIVE
 from mooring.kube.resources import NODES, PODS
 from mooring.kube.watch.informers import Informers
 

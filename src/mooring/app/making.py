@@ -7,8 +7,8 @@ from pathlib import Path
 from mooring.config.bounds import read_bounded
 from mooring.config.feature_gates import FeatureGates
 from mooring.config.load import SchedulerConfig, default_config, load_config
-from mooring.engine.backoff import Backoff
 from mooring.engine.engine import Engine
+from mooring.engine.queue.backoff import Backoff
 from mooring.errors import ConfigError
 from mooring.framework.budget import Budgets
 from mooring.framework.meter import Meter

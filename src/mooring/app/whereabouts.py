@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import mooring
 from mooring.engine.attempt import Attempt
-from mooring.engine.queued import QueuedPod
+from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.framework.inspection import built_in
 from mooring.framework.plugin import Plugin
 from mooring.model.objects import Pod

@@ -23,16 +23,20 @@ PACKAGE = f"{Path(mooring.__file__).parent}/"
 
 ELSEWHERE = "the rest of the framework"
 PARTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "events are taken in": ("engine/ingest", "engine/objects"),
-    "the queue": ("engine/queue", "engine/heap", "engine/ordering", "engine/inflight", "engine/hints"),
-    "the class is found": ("engine/classes", "cluster/labelsets", "cluster/interning"),
+    "events are taken in": ("engine/intake",),
+    "the queue": ("engine/queue",),
+    "the class is found": ("engine/placement/classes", "cluster/labelsets", "cluster/interning"),
     "gangs are looked for": ("plugins/coscheduling", "engine/gangs"),
-    "what is kept is brought up to date": ("engine/kept", "engine/partly_kept"),
+    "what is kept is brought up to date": ("engine/placement/kept", "engine/placement/partly_kept"),
     "plugins judge the rows that changed": ("plugins",),
-    "every node is looked at": ("engine/full", "engine/asking", "engine/verdicts"),
-    "one of the best is chosen": ("engine/placing", "engine/ties", "engine/nominat", "engine/sampling"),
+    "every node is looked at": (
+        "engine/placement/full_evaluation",
+        "engine/placement/node_by_node",
+        "engine/placement/verdicts",
+    ),
+    "one of the best is chosen": ("engine/placement",),
     "the place is taken": ("cluster",),
-    "the cycle around all this, and its decision": ("engine/cycle", "engine/engine", "engine/waiting"),
+    "the cycle around all this, and its decision": ("engine/cycle", "engine/engine"),
     "the story is noted": ("engine/story",),
     "the benchmark itself": ("bench",),
     ELSEWHERE: ("framework", "engine", "model"),

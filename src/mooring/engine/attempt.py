@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 import msgspec
 
-from mooring.engine.classes import PodClass
 from mooring.engine.decisions import Decision
-from mooring.engine.queued import QueuedPod
+from mooring.engine.placement.classes import PodClass
+from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.framework.cycle import Cycle
 from mooring.framework.offers import Answered, Settle
 from mooring.framework.profile import Profile

@@ -18,23 +18,23 @@ from mooring.cluster.view import ClusterView
 from mooring.config.feature_gates import FeatureGates
 from mooring.config.profiles import ProfilePlan
 from mooring.config.scheduler import Extender
-from mooring.engine.backoff import Backoff
-from mooring.engine.classes import ProfileClasses, Specs
+from mooring.engine.cycle.permit_waiting import PermitWait, Reserved
 from mooring.engine.decisions import Decision
 from mooring.engine.events import Bound, Consulted, Event
-from mooring.engine.extenders import Extenders
-from mooring.engine.fit_error import FitError, one_node
-from mooring.engine.full import FullEvaluation
+from mooring.engine.extenders.extenders import Extenders
 from mooring.engine.handle import EngineHandle
-from mooring.engine.metered import Outcomes, parts_for
-from mooring.engine.nominator import Nominator
-from mooring.engine.objects import Objects
-from mooring.engine.ordering import Order
-from mooring.engine.queued import QueuedPod
-from mooring.engine.refusals import Refusals
-from mooring.engine.shadow import check_kept
+from mooring.engine.intake.objects import Objects
+from mooring.engine.intake.refusals import Refusals
+from mooring.engine.kept_beside_fresh import check_kept
+from mooring.engine.metering.metered import Outcomes, parts_for
+from mooring.engine.placement.classes import ProfileClasses, Specs
+from mooring.engine.placement.fit_error import FitError, one_node
+from mooring.engine.placement.full_evaluation import FullEvaluation
+from mooring.engine.placement.nominator import Nominator
+from mooring.engine.queue.backoff import Backoff
+from mooring.engine.queue.ordering import Order
+from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.engine.story import BEST_SHOWN, Stories, Story
-from mooring.engine.waiting import PermitWait, Reserved
 from mooring.errors import InvariantError, PluginFailed
 from mooring.framework import answers
 from mooring.framework.ahead import LooksAhead

@@ -11,10 +11,10 @@ from mooring.cluster.images import Images
 from mooring.cluster.labelsets import LabelTest
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.config.feature_gates import FeatureGates
+from mooring.engine.cycle.permit_waiting import WaitingPods
 from mooring.engine.decisions import UNSCHEDULABLE, Evict, Look, Nominate, Wait
-from mooring.engine.objects import ObjectsOfKind
-from mooring.engine.trial import NodeTrial, demand_of
-from mooring.engine.waiting import WaitingPods
+from mooring.engine.intake.objects import ObjectsOfKind
+from mooring.engine.placement.node_trial import NodeTrial, demand_of
 from mooring.framework import answers
 from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Handle, WaitingPod, looks_too_far

@@ -17,9 +17,9 @@ from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import Bools
 from mooring.cluster.recent import Recent
 from mooring.engine.attempt import Attempt
-from mooring.engine.classes import PodClass
-from mooring.engine.full import FullEvaluation, rows_mask
-from mooring.engine.hints import EXTENDER
+from mooring.engine.placement.classes import PodClass
+from mooring.engine.placement.full_evaluation import FullEvaluation, rows_mask
+from mooring.engine.queue.hints import EXTENDER
 from mooring.errors import ClusterError, PluginFailed
 from mooring.framework.budget import LEFT_OUT
 from mooring.framework.cycle import Cycle

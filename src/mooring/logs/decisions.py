@@ -11,8 +11,8 @@ import logging
 from mooring.engine.decisions import SCHEDULER_ERROR, Bind, Decision, Evict, Wait
 from mooring.engine.engine import Engine
 from mooring.engine.events import BindFailed, Bound, Event
-from mooring.engine.fit_error import NO_NODES
-from mooring.engine.placing import COUNTED
+from mooring.engine.placement.fit_error import NO_NODES
+from mooring.engine.placement.placing import COUNTED
 from mooring.engine.story import Story
 from mooring.framework.writes import Write
 from mooring.logs.verbosity import V2, V3, V10, fields

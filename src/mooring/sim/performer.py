@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mooring.engine.cycle.eviction_words import words_of
 from mooring.engine.decisions import Bind, Consult, Decision, Evict, Look, Nominate, Refuse, Wait
 from mooring.engine.events import BindFailed, Bound, Event, PodDeleted
-from mooring.engine.evicted import words_of
 from mooring.errors import ApiError, MooringError
 from mooring.framework.binding import Binder, run_binding
 from mooring.framework.writes import Write

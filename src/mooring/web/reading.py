@@ -14,7 +14,7 @@ import msgspec
 
 from mooring.cluster.pods import Hold
 from mooring.engine.engine import Engine
-from mooring.engine.queued import QueuedPod, Where
+from mooring.engine.queue.queued_pod import QueuedPod, Where
 from mooring.framework import measures
 from mooring.framework.measures import FAMILIES, Family, Kind
 from mooring.framework.meter import Labels, Meter

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from mooring.cluster.cluster import Cluster
-from mooring.engine.objects import Objects
+from mooring.engine.intake.objects import Objects
 from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Lister, WaitingPod
 from mooring.framework.rehearsal import StageHandle

@@ -9,7 +9,7 @@ import msgspec
 
 from mooring.cluster.columns import NodeColumns
 from mooring.config.feature_gates import FeatureGates
-from mooring.engine.objects import Objects, ObjectsOfKind
+from mooring.engine.intake.objects import Objects, ObjectsOfKind
 from mooring.framework.cycle import Cycle
 from mooring.framework.plugin import Plugin
 from mooring.framework.rehearsal import StageHandle

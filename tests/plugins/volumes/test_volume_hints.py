@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mooring.engine.changes import object_event
+from mooring.engine.intake.object_changes import object_event
 from mooring.framework.events import NODE, POD, Action, Hint
 from mooring.framework.plugin import Plugin
 from mooring.model.objects import Object, Pod

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from mooring.cluster.statement import Statement
 from mooring.engine.attempt import Attempt
-from mooring.engine.classes import PodClass
-from mooring.engine.cycle import Unfit
-from mooring.engine.fit_error import FitError
-from mooring.engine.placing import Choice, Narrowed
-from mooring.engine.queued import QueuedPod
+from mooring.engine.cycle.scheduling_cycle import Unfit
+from mooring.engine.placement.classes import PodClass
+from mooring.engine.placement.fit_error import FitError
+from mooring.engine.placement.placing import Choice, Narrowed
+from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.framework.cycle import Cycle
 from mooring.framework.domain import DomainPlugin
 from mooring.framework.status import unresolvable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from mooring.engine.fit_error import FitError
+from mooring.engine.placement.fit_error import FitError
 from mooring.framework.grouping import Group
 
 INSUFFICIENT = "Insufficient "

@@ -15,9 +15,9 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
+from mooring.engine.cycle.eviction_words import words_of
 from mooring.engine.decisions import Evict
 from mooring.engine.events import Event, EvictFailed
-from mooring.engine.evicted import words_of
 from mooring.errors import MooringError
 from mooring.kube.perform.ordered_tasks import Pool
 from mooring.kube.record.recorder import Recorder

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mooring.engine.engine import Engine
-from mooring.engine.hints import interests_of
+from mooring.engine.queue.hints import interests_of
 from mooring.framework.events import ANY, ASSIGNED_POD, NODE, POD, UNSCHEDULABLE_POD
 from mooring.framework.plugin import Plugin
 from mooring.kube.resources import BY_KIND

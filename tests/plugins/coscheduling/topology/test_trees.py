@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.engine.objects import Objects
+from mooring.engine.intake.objects import Objects
 from mooring.errors import ManifestError
 from mooring.framework.handle import Lister
 from mooring.framework.rehearsal import StageHandle

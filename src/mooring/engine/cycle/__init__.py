@@ -1,0 +1,1 @@
+"""The steps of one attempt to place one pod."""

@@ -1,0 +1,40 @@
+"""The last look at a node before a pod takes its place there.
+
+Filters have let the node pass, for the pod as they were shown it. Since then plugins may have changed the
+pod, and some were shown another one than is charged to the node. Whatever they answered: where a profile
+has a filter that counts what is free, nobody takes what is not there.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from mooring.engine.attempt import Attempt
+from mooring.engine.placement.fit_error import FitError, one_node
+from mooring.framework import answers
+from mooring.framework.forms import Filter
+
+if TYPE_CHECKING:
+    from mooring.engine.engine import Engine
+
+log = logging.getLogger("mooring.engine")
+
+MISFIT = "lets pod {} take a place on node {}, where it does not fit: {}"
+
+
+def misfit(engine: Engine, attempt: Attempt, row: int, counts: Filter) -> FitError | None:
+    """Why the pod does not fit where it is about to go, as the filter that counts says; None when it does.
+    PluginFailed when that is the doing of a plugin."""
+    nodes, view, pod = engine.cluster.nodes, engine.view, attempt.pod
+    status = counts.one(attempt.cycle, pod, view.view(row), nodes, view)
+    if status is None:
+        return None
+    name = nodes.object_at(row).metadata.name
+    for point in ("resize_pod", "before_filter"):
+        if hooks := attempt.profile.at(point):
+            what = MISFIT.format(pod.key, name, status.message)
+            raise answers.failed(hooks[-1].name, point, what)
+    log.error("what is kept of %s is wrong: it does not fit on %s: %s", pod.key, name, status.message)
+    engine.placer.forget()
+    return one_node(nodes, name, status)

@@ -1,0 +1,119 @@
+"""Pods that have their place and wait at permit until the plugins that hold them back let go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
+from types import MappingProxyType
+
+import msgspec
+
+from mooring.config.durations import format_duration
+from mooring.engine.queue.queued_pod import QueuedPod
+from mooring.framework.answers import clipped, shown
+from mooring.framework.cycle import Cycle
+from mooring.framework.profile import Hook, Profile
+from mooring.framework.status import Status, error, unschedulable
+from mooring.model.objects import Pod
+
+LONGEST_WAIT_S = 15 * 60
+NO_WAITS: Mapping[str, float] = MappingProxyType({})
+
+
+class Reserved(msgspec.Struct, eq=False):
+    """A pod that took a place, from reserve until the API server has it bound."""
+
+    queued: QueuedPod
+    cycle: Cycle
+    profile: Profile
+    pod: Pod
+    node_name: str
+    patches: tuple[Hook, ...] = ()  # who may want something written before the bind
+    waits: Mapping[str, float] = NO_WAITS  # plugins that want it to wait at permit, and how long at most
+    takes_long: bool = False  # some plugin has something to do before the bind
+
+
+Settle = Callable[["PermitWait", Status | None], None]
+
+
+class PermitWait:
+    """One waiting pod. The first word that settles it counts; later ones are ignored."""
+
+    def __init__(self, reserved: Reserved, until: dict[str, tuple[float, float]], settle: Settle) -> None:
+        self.reserved = reserved
+        self._until = until  # by plugin: the deadline, and how long the wait was to be
+        self._settle = settle
+        self.settled = False
+
+    @property
+    def pod(self) -> Pod:
+        return self.reserved.pod
+
+    @property
+    def node_name(self) -> str:
+        return self.reserved.node_name
+
+    @property
+    def pending_plugins(self) -> tuple[str, ...]:
+        return tuple(self._until)
+
+    @property
+    def deadline(self) -> float:
+        return min(moment for moment, _ in self._until.values())
+
+    def allow(self, plugin: str) -> None:
+        _must_be_words(plugin)
+        if self.settled:
+            return
+        self._until.pop(plugin, None)
+        if not self._until:
+            self._finish(None)
+
+    def reject(self, plugin: str, message: str) -> None:
+        _must_be_words(plugin, message)
+        if not self.settled:
+            self._finish(unschedulable(clipped(message)).by(plugin))
+
+    def preempt(self, plugin: str, message: str) -> None:
+        _must_be_words(plugin, message)
+        if not self.settled:
+            self._finish(error(clipped(message)).by(plugin))
+
+    def expire(self, now: float) -> None:
+        """Rejects the pod if some plugin's time is up."""
+        for plugin, (moment, timeout_s) in self._until.items():
+            if moment <= now and not self.settled:
+                waited = format_duration(timeout_s)
+                self.reject(plugin, f"rejected due to timeout after waiting {waited} at plugin {plugin}")
+                return
+
+    def _finish(self, status: Status | None) -> None:
+        self.settled = True
+        self._settle(self, status)
+
+
+class WaitingPods(Mapping[str, PermitWait]):
+    """Who waits, as plugins see it. Letting one go changes who waits: they go over those who did."""
+
+    def __init__(self, by_uid: dict[str, PermitWait]) -> None:
+        self._by_uid = by_uid
+
+    def __getitem__(self, uid: str) -> PermitWait:
+        return self._by_uid[uid]
+
+    def __len__(self) -> int:
+        return len(self._by_uid)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._by_uid))
+
+    def values(self) -> ValuesView[PermitWait]:
+        return dict(self._by_uid).values()
+
+    def items(self) -> ItemsView[str, PermitWait]:
+        return dict(self._by_uid).items()
+
+
+def _must_be_words(*words: object) -> None:
+    for word in words:
+        if type(word) is not str:
+            raise TypeError(f"{shown(word)} is not a plugin's name, or no message")

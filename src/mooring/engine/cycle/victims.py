@@ -1,0 +1,55 @@
+"""Carries out what a post-filter wants: evicts its victims and takes back nominations that no longer hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mooring.engine.cycle.permit_waiting import PermitWait
+from mooring.engine.decisions import Decision, Evict, Nominate
+from mooring.errors import ClusterError
+from mooring.framework import answers
+from mooring.framework.answers import PostFilterResult
+from mooring.model.objects import Pod
+
+if TYPE_CHECKING:
+    from mooring.engine.engine import Engine
+
+REASON = "PreemptionByScheduler"
+MESSAGE = "{scheduler}: preempting to accommodate a higher priority pod"
+IN_MEMORY = "preempted"
+
+
+def make_room(engine: Engine, plugin: str, pod: Pod, result: PostFilterResult) -> list[Decision]:
+    """Victims that wait at permit lose their place at once; the others are to be deleted."""
+    message = MESSAGE.format(scheduler=pod.spec.scheduler_name)
+    waiting: list[PermitWait] = []
+    evictions: list[Decision] = []
+    try:
+        with engine.cluster.statement() as statement:
+            for victim in result.victims:
+                wait = engine.waiting.get(victim.metadata.uid)
+                if wait is None:
+                    node = statement.evict(victim.metadata.uid).node
+                else:
+                    node = wait.node_name
+                    waiting.append(wait)
+                in_memory = wait is not None
+                evictions.append(Evict(victim, pod.key, REASON, message, node, pod, in_memory))
+    except ClusterError as error:
+        raise answers.failed(plugin, "post_filter", str(error)) from error
+    if engine.outcomes is not None and result.victims:
+        engine.outcomes.evicted(len(result.victims))
+    for wait in waiting:
+        wait.preempt(plugin, IN_MEMORY)
+    return [*_overtake(engine, pod, result.nominated), *evictions]
+
+
+def _overtake(engine: Engine, pod: Pod, node_name: str | None) -> list[Decision]:
+    """Pods of a lower priority that were to come to the node look for another place."""
+    if not node_name:
+        return []
+    overtaken = [other for other in engine.nominator.on(node_name) if other.priority < pod.priority]
+    for other in overtaken:
+        engine.nominator.remove(other.metadata.uid)
+    engine.activate(overtaken)
+    return [Nominate(other, "") for other in overtaken]

@@ -1,0 +1,1 @@
+"""Pods that HTTP extenders have a say about."""

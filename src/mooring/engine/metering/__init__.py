@@ -1,0 +1,1 @@
+"""The parts of an engine that has a meter."""

@@ -1,0 +1,60 @@
+"""The group cycle of an engine that has a meter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mooring.engine.decisions import SCHEDULER_ERROR, Decision, Evict, Wait
+from mooring.engine.gangs.gang_cycle import GroupCycle, Tried
+from mooring.framework.measures import (
+    GANG_CYCLE_SECONDS,
+    GROUP_ALGORITHM_SECONDS,
+    GROUP_ATTEMPT_SECONDS,
+    GROUP_ATTEMPTS,
+)
+from mooring.framework.meter import Meter
+
+if TYPE_CHECKING:
+    from mooring.engine.engine import Engine
+
+SCHEDULED, WAITING, ERROR, UNSCHEDULABLE = "scheduled", "waiting_on_preemption", "error", "unschedulable"
+
+
+class MeteredGroupCycle(GroupCycle):
+    """Counts and times attempts at groups."""
+
+    def __init__(self, meter: Meter, engine: Engine) -> None:
+        super().__init__(engine)
+        self._meter = meter
+        self._began = 0.0
+
+    def _decide(self, tried: Tried) -> list[Decision]:
+        self._began = self._meter.clock()
+        decisions = super()._decide(tried)
+        seconds = self._meter.clock() - self._began
+        labels = result_of(tried, decisions), tried.attempts[0].profile.name
+        self._meter.count(GROUP_ATTEMPTS, *labels).value += 1
+        self._meter.samples(GROUP_ATTEMPT_SECONDS, *labels).observe(seconds)
+        self._meter.samples(GANG_CYCLE_SECONDS).observe(seconds)
+        return decisions
+
+    def _start(self, tried: Tried, patches: dict[str, dict[str, Any] | None]) -> list[Decision]:
+        self._searched()
+        return super()._start(tried, patches)
+
+    def _undo(self, tried: Tried) -> None:
+        self._searched()
+        super()._undo(tried)
+
+    def _searched(self) -> None:
+        """All members have been tried."""
+        self._meter.samples(GROUP_ALGORITHM_SECONDS).observe(self._meter.clock() - self._began)
+
+
+def result_of(tried: Tried, decisions: list[Decision]) -> str:
+    waits = [decision for decision in decisions if isinstance(decision, Wait)]
+    if len(waits) < len(tried.attempts):
+        return SCHEDULED
+    if any(isinstance(decision, Evict) for decision in decisions):
+        return WAITING
+    return ERROR if any(wait.reason == SCHEDULER_ERROR for wait in waits) else UNSCHEDULABLE

@@ -1,0 +1,1 @@
+"""The best node for a pod, or why there is none: evaluated afresh or kept per class."""

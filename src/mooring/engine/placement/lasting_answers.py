@@ -1,0 +1,32 @@
+"""Whether what filters say of a node stays right as long as the node and its pods stay as they are."""
+
+from __future__ import annotations
+
+from mooring.engine.placement.classes import PodClass
+from mooring.framework import answers
+from mooring.framework.cycle import Cycle
+from mooring.framework.domain import DomainPlugin
+from mooring.framework.forms import Filter
+from mooring.framework.plugin import Plugin
+from mooring.model.objects import Pod
+
+
+def keeps_filters(pod_class: PodClass, cycle: Cycle, pod: Pod) -> bool:
+    """Whether no filter that can reject a node for the pod looks at more than that node."""
+    return pod_class.keeps and all(
+        _looks_at_the_node(form.plugin) or not can_reject(form, cycle, pod)
+        for form in pod_class.filters
+        if form.name not in cycle.skip_filter
+    )
+
+
+def can_reject(form: Filter, cycle: Cycle, pod: Pod) -> bool:
+    """Whether the filter can reject a node for this pod."""
+    if not isinstance(form.plugin, DomainPlugin):
+        return True
+    answer = answers.call(form.name, "domain", form.plugin.domain, cycle, pod)
+    return bool(answer.filters)
+
+
+def _looks_at_the_node(plugin: Plugin) -> bool:
+    return plugin.scope.kept and type(plugin).version is Plugin.version

@@ -1,0 +1,140 @@
+"""Trying a node for a pod with some of the pods on it gone, and what the pod's filters demand of nodes."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from mooring.cluster.columns import Bools
+from mooring.cluster.pods import Placed
+from mooring.engine.placement.classes import PodClass
+from mooring.engine.placement.lasting_answers import can_reject
+from mooring.framework import answers
+from mooring.framework.cycle import Cycle
+from mooring.framework.domain import DomainPlugin
+from mooring.framework.forms import Filter
+from mooring.framework.scope import Scope
+from mooring.framework.status import Status
+from mooring.framework.trial import Amounts, Demand
+from mooring.model.objects import Pod
+
+if TYPE_CHECKING:
+    from mooring.engine.engine import Engine
+
+
+class NodeTrial:
+    """One node in one statement that is rolled back, with a copy of the cycle."""
+
+    def __init__(self, engine: Engine, cycle: Cycle, pod: Pod, node_name: str) -> None:
+        self._engine = engine
+        self._pod = pod
+        self._class = engine.classes[cycle.profile].of(pod)
+        self._row = engine.cluster.nodes.rows[node_name]
+        self._statement = engine.cluster.statement()
+        self._removed: dict[str, Placed] = {}
+        _prepared(_filters(self._class, cycle), cycle, pod)
+        self._cycle = cycle.clone()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._statement.roll_back()
+
+    def remove(self, uid: str) -> None:
+        placed = self._removed[uid] = self._statement.give_back(uid)
+        self._tell("remove_pod", placed.pod)
+
+    def put_back(self, uid: str) -> None:
+        placed = self._removed.pop(uid)
+        self._statement.put_back(placed)
+        self._tell("add_pod", placed.pod)
+
+    def status(self) -> Status | None:
+        return self._engine.placer.status(
+            self._class, self._cycle, self._pod, self._row, self._engine.session
+        )
+
+    def _tell(self, point: str, other: Pod) -> None:
+        for name, method, _ in self._class.profile.at(point):
+            if name not in self._cycle.skip_filter:
+                view = self._engine.view.view(self._row)
+                answers.call(name, point, method, self._cycle, self._pod, other, view)
+
+
+def demand_of(engine: Engine, cycle: Cycle, pod: Pod) -> Demand | None:
+    """What must be free for the pod, when the plugin that asks for it is the first to look at pods."""
+    pod_class = engine.classes[cycle.profile].of(pod)
+    if engine.session is not None or pod_class.profile.at("before_filter"):
+        return None
+    amounts: Amounts | None = None
+    static: list[Filter] = []
+    others: list[Filter] = []
+    for form in _filters(pod_class, cycle):
+        if form.scope is Scope.STATIC:
+            static.append(form)
+        elif amounts is None and (asks := getattr(form.plugin, "amounts", None)) is not None:
+            amounts = asks(pod)
+        elif can_reject(form, cycle, pod):
+            others.append(form)
+            if amounts is None:
+                return None
+    if amounts is None:
+        return None
+    return Demand(
+        amounts,
+        engine.placer.full.open_rows(pod_class, cycle, pod),
+        frozenset(form.name for form in static),
+        not others,
+        OtherFilters.of(engine, others, cycle, pod) if others else None,
+    )
+
+
+class OtherFilters:
+    """Filters that judge by domain, asked about rows whose pods they do not look at."""
+
+    def __init__(self, engine: Engine, forms: list[Filter], cycle: Cycle, pod: Pod, matter: Bools) -> None:
+        self._engine = engine
+        self._forms = forms
+        self._cycle = cycle
+        self._pod = pod
+        self.matter = matter
+
+    @classmethod
+    def of(cls, engine: Engine, forms: list[Filter], cycle: Cycle, pod: Pod) -> Self | None:
+        """None when some of them do not say at whose pods they look."""
+        if not _prepared(forms, cycle, pod):
+            return None
+        trial = cycle.clone()
+        matter = np.zeros(engine.cluster.nodes.high, np.bool_)
+        for form in forms:
+            assert isinstance(form.plugin, DomainPlugin)
+            rows = trial.read(form.plugin.state_key()).rows_that_matter()
+            if rows is None:
+                return None
+            matter[list(rows)] = True
+        return cls(engine, forms, trial, pod, matter)
+
+    def status(self, row: int) -> Status | None:
+        nodes, view = self._engine.cluster.nodes, self._engine.view
+        for form in self._forms:
+            status = form.one(self._cycle, form.shown(self._pod), view.view(row), nodes, view)
+            if status is not None:
+                return status
+        return None
+
+
+def _prepared(forms: list[Filter], cycle: Cycle, pod: Pod) -> bool:
+    """Has the cycle hold what plugins that judge by domain know, to be copied with it. True: all are such."""
+    domains = [(form.name, form.plugin) for form in forms if isinstance(form.plugin, DomainPlugin)]
+    for name, plugin in domains:
+        answers.call(name, "domain", plugin.prepare, cycle, pod)
+    return len(domains) == len(forms)
+
+
+def _filters(pod_class: PodClass, cycle: Cycle) -> list[Filter]:
+    return [form for form in pod_class.filters if form.name not in cycle.skip_filter]

@@ -1,0 +1,368 @@
+"""Finds the best node for a pod, or says why there is none.
+
+The kept evaluation answers when every plugin of the pod's class keeps its answers; otherwise, and
+whenever anything is out of the ordinary, the full evaluation does. Both see nominated pods.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from mooring.cluster.cluster import Cluster
+from mooring.cluster.columns import Bools
+from mooring.cluster.view import ClusterView, NodeView
+from mooring.engine.placement.around_nominated import AmongNominated
+from mooring.engine.placement.classes import PodClass
+from mooring.engine.placement.fit_error import FitError, nodes_rejected
+from mooring.engine.placement.full_evaluation import FullEvaluation, rows_mask
+from mooring.engine.placement.kept.evaluation import KeptEvaluation
+from mooring.engine.placement.kept.store import KeptEvaluations
+from mooring.engine.placement.nominator import Nominator
+from mooring.engine.placement.sampling import Sampling
+from mooring.engine.placement.ties import Ties
+from mooring.engine.placement.verdicts import Verdicts
+from mooring.errors import PluginFailed
+from mooring.framework import answers
+from mooring.framework.budget import left_out
+from mooring.framework.cycle import Cycle
+from mooring.framework.session import Session
+from mooring.framework.status import Status, unresolvable
+from mooring.model.objects import Pod
+
+Rows = Sequence[int]
+COUNTED = "mooring/counted"  # where a cycle holds how many nodes were looked at and how many take the pod
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """The node a pod gets. `totals` of all feasible nodes only when scores are asked for."""
+
+    row: int
+    totals: dict[str, int] | None = None
+
+
+class Narrowed(msgspec.Struct, frozen=True):
+    """The only nodes a pod may go to, and the plugins that say so."""
+
+    names: frozenset[str]
+    plugins: tuple[str, ...]
+
+
+class Placer:
+    """Chooses nodes on the cluster as it is. Changes nothing that it does not undo."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        view: ClusterView,
+        nominator: Nominator,
+        rng: random.Random,
+        full: FullEvaluation | None = None,
+    ) -> None:
+        self._cluster = cluster
+        self._view = view
+        self._nominated = nominator.node_by_uid
+        self._ties = Ties(cluster, view, rng)
+        self._sampling = Sampling(cluster.nodes)
+        self.kept = KeptEvaluations(cluster, view)
+        self.full = full or FullEvaluation(cluster, view)
+        self.verdicts = Verdicts(cluster, self.full)
+        self._among_nominated = AmongNominated(cluster, view, nominator, self.full)
+        self.keep_scores = False
+        self.count_nodes = False  # for those who log them
+        self.keep_evaluations = True  # off: everything is evaluated afresh, for comparing the two
+        self.evaluating = False  # plugins that keep their answers may not look around meanwhile
+
+    def place(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, narrowed: Narrowed | None, session: Session | None
+    ) -> Choice | FitError:
+        """The best node, or why there is none."""
+        self.evaluating = True
+        try:
+            rows = None if narrowed is None else self._rows(narrowed.names)
+            choice = self._choose(pod_class, cycle, pod, rows, session)
+            return choice or self._why_not(pod_class, cycle, pod, narrowed, session)
+        finally:
+            self.evaluating = False
+
+    def feasible(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, narrowed: Narrowed | None, session: Session | None
+    ) -> Bools:
+        """Which rows take the pod: as many as are looked for."""
+        with self._asking():
+            rows = None if narrowed is None else self._rows(narrowed.names)
+            return self._feasible(pod_class, cycle, pod, rows, session)
+
+    def own(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, narrowed: Narrowed | None, session: Session | None
+    ) -> int | None:
+        """The node the pod is nominated to, if it takes the pod."""
+        with self._asking():
+            rows = None if narrowed is None else self._rows(narrowed.names)
+            row = self._among_nominated.own_row(pod)
+            fits = row is not None and self._fits_own(pod_class, cycle, pod, row, rows, session)
+            return row if fits else None
+
+    def best_of(
+        self,
+        pod_class: PodClass,
+        cycle: Cycle,
+        pod: Pod,
+        among: Bools,
+        bonus: Mapping[int, int],
+        session: Session | None,
+    ) -> Choice | None:
+        """The best of some rows that takes the pod as things are now; `bonus` adds to their scores."""
+        with self._asking():
+            ok = self.full.feasible(pod_class, cycle, pod, among & self._mask(None), session)
+            if self._nominated:
+                rows = set(np.flatnonzero(ok).tolist())
+                ok[list(self._among_nominated.statuses(pod_class, cycle, pod, rows))] = False
+            return self._best_scored(pod_class, cycle, pod, ok, session, bonus)
+
+    def why_not(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, narrowed: Narrowed | None, session: Session | None
+    ) -> FitError:
+        """Which nodes do not take the pod, and why."""
+        with self._asking():
+            return self._why_not(pod_class, cycle, pod, narrowed, session)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        self.evaluating = True
+        try:
+            yield
+        finally:
+            self.evaluating = False
+
+    def status(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, row: int, session: Session | None
+    ) -> Status | None:
+        """What the filters say of one node, also with the pods nominated to it on it."""
+        self.evaluating = True
+        try:
+            return self._among_nominated.status(pod_class, cycle, pod, row, session)
+        finally:
+            self.evaluating = False
+
+    def forget(self) -> None:
+        """Some plugin's kept answers are no longer right."""
+        self.kept.forget()
+        self.verdicts.forget()
+        self._among_nominated.forget()
+
+    def _choose(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None, session: Session | None
+    ) -> Choice | None:
+        if self._nominated or pod.status.nominated_node_name:
+            own = self._among_nominated.own_row(pod)
+            if own is not None and session is None:
+                self._lend(pod_class, cycle, pod)
+            if own is not None and self._fits_own(pod_class, cycle, pod, own, rows, session):
+                if self.count_nodes:
+                    self._count(cycle, [own], 1)
+                if not self.keep_scores:
+                    return Choice(own)
+                return self._best_scored(pod_class, cycle, pod, self._mask([own]), session)
+        if session is None and self.keep_evaluations and pod_class.keeps and pod_class.shared:
+            try:
+                return self._choose_kept(pod_class, cycle, pod, rows)
+            except PluginFailed:
+                pass  # the full evaluation runs plugins exactly as configured, and fails if it must
+        ok = self._feasible(pod_class, cycle, pod, rows, session)
+        if self.count_nodes:
+            self._count(cycle, rows, int(ok.sum()))
+        return self._best_scored(pod_class, cycle, pod, ok, session)
+
+    def _fits_own(
+        self,
+        pod_class: PodClass,
+        cycle: Cycle,
+        pod: Pod,
+        own: int,
+        rows: Rows | None,
+        session: Session | None,
+    ) -> bool:
+        allowed = rows is None or own in rows
+        return allowed and self._among_nominated.fits(pod_class, cycle, pod, own, session)
+
+    def _feasible(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None, session: Session | None
+    ) -> Bools:
+        self.full.keeps = self.keep_evaluations
+        wanted = self._sampling.wanted(pod_class.profile.plan, rows)
+        if wanted is not None and not self._nominated:
+            order = self._sampling.order(rows)
+            ok, looked_at = self.full.first(pod_class, cycle, pod, order, wanted, session)
+            self._sampling.move_on(looked_at)
+            return ok
+        ok = self.full.feasible(pod_class, cycle, pod, self._mask(rows), session)
+        if self._nominated:
+            ok[list(self._among_nominated.statuses(pod_class, cycle, pod, rows))] = False
+        if wanted is not None:
+            ok = self._mask(self._sampling.first(set(np.flatnonzero(ok).tolist()), rows, wanted))
+        return ok
+
+    # kept evaluation
+
+    def _choose_kept(self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None) -> Choice | None:
+        if pod_class.kept_pre_scores:
+            self.full.pre_score(pod_class, cycle, pod, None)
+        if pod_class.profile.ledgers:
+            left_out(cycle, pod_class.profile.left_out(pod))
+        kept = self.kept.of(pod_class, cycle)
+        if self._nominated:
+            if kept.domains:
+                kept.sync(cycle, pod)
+                kept.domains.lend(cycle)
+            barred = self._among_nominated.statuses(pod_class, cycle, pod, rows)
+            index = kept.sync(cycle, pod)  # after nominated pods were tried, which touches their rows
+            if self._sampling.wanted(pod_class.profile.plan, rows) is None and index.only(barred):
+                return None
+            with index.without(barred):
+                return self._best_kept(pod_class, cycle, pod, kept, rows)
+        kept.sync(cycle, pod)
+        choice = self._best_kept(pod_class, cycle, pod, kept, rows)
+        if choice is None:
+            kept.domains.lend(cycle)  # to who asks why, or looks for a way out
+        return choice
+
+    def _lend(self, pod_class: PodClass, cycle: Cycle, pod: Pod) -> None:
+        """Saves who asks about a single node from working out what is known of all."""
+        kept = self.kept.known(pod_class) if self.keep_evaluations else None
+        if kept is None or not kept.domains:
+            return
+        try:
+            if pod_class.kept_pre_scores:
+                self.full.pre_score(pod_class, cycle, pod, None)
+            if kept.skips == (cycle.skip_filter, cycle.skip_score):
+                kept.sync(cycle, pod)
+                kept.domains.lend(cycle)
+        except PluginFailed:
+            return  # who asks will meet it, and say so
+
+    def _best_kept(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, kept: KeptEvaluation, rows: Rows | None
+    ) -> Choice | None:
+        index, profile = kept.index, pod_class.profile
+        if profile.looks_at_some:
+            wanted = self._sampling.wanted(profile.plan, rows)
+            if wanted is not None:
+                rows = self._sampling.first({row for row, _ in index.totals()}, rows, wanted)
+        if rows is None:
+            _, tied = index.best()
+            if not tied:
+                return None
+            row = self._ties.pick(profile, cycle, pod, tied)
+            if self.count_nodes:
+                self._count(cycle, rows, index.feasible())
+            return Choice(row, self._named(index.totals()) if self.keep_scores else None)
+        totals = kept.among(rows)
+        if not totals:
+            return None
+        best = max(total for _, total in totals)
+        row = self._ties.pick(profile, cycle, pod, [[r for r, total in totals if total == best]])
+        if self.count_nodes:
+            self._count(cycle, rows, len(totals))
+        return Choice(row, self._named(totals) if self.keep_scores else None)
+
+    # full evaluation
+
+    def _best_scored(
+        self,
+        pod_class: PodClass,
+        cycle: Cycle,
+        pod: Pod,
+        ok: Bools,
+        session: Session | None,
+        bonus: Mapping[int, int] = MappingProxyType({}),
+    ) -> Choice | None:
+        """The best of the feasible nodes. A single one is not scored, unless scores are asked for."""
+        feasible = np.flatnonzero(ok)
+        if not len(feasible):
+            return None
+        if len(feasible) == 1 and not self.keep_scores:
+            return Choice(int(feasible[0]))
+        pod, ok = self._before_score(pod_class, cycle, pod, ok)
+        feasible = np.flatnonzero(ok)
+        if pod_class.pre_scores:
+            self.full.pre_score(pod_class, cycle, pod, ok)
+        scored = self.full.totals(pod_class, cycle, pod, ok, session)
+        if bonus:
+            scored[list(bonus)] += np.fromiter(bonus.values(), np.int64, len(bonus))
+        totals = scored[feasible]
+        tied = feasible[totals == totals.max()].tolist()
+        row = self._ties.pick(pod_class.profile, cycle, pod, [tied])
+        pairs = zip(feasible.tolist(), totals.tolist(), strict=True) if self.keep_scores else None
+        return Choice(row, self._named(pairs) if pairs else None)
+
+    def _before_score(self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools) -> tuple[Pod, Bools]:
+        for name, method, _ in pod_class.profile.at("before_score"):
+            nodes = [self._view.view(row) for row in np.flatnonzero(ok).tolist()]
+            answer = answers.call(name, "before_score", method, cycle, pod, nodes)
+            if type(answer) is tuple:
+                pod, ok = answers.call(name, "before_score", self._to_score, name, pod, ok, answer)
+            elif (status := answers.status(name, "before_score", answer)) is not None:
+                raise answers.failed(name, "before_score", status.message)
+        return pod, ok
+
+    def _to_score(self, plugin: str, pod: Pod, ok: Bools, answer: tuple[Any, ...]) -> tuple[Pod, Bools]:
+        """The pod and the nodes that a plugin wants scored: of those that take the pod, at least one."""
+        sound = len(answer) == 2 and type(answer[0]) is Pod and type(answer[1]) in (list, tuple)
+        if not sound or not all(type(node) is NodeView for node in answer[1]):
+            what = f"returned {answers.shown(answer)}, which is not a pod and nodes"
+            raise answers.failed(plugin, "before_score", what)
+        wanted: list[NodeView] = answer[1]
+        for node in wanted:
+            if node is not self._view.view(node.row) or not ok[node.row]:
+                what = f"returned {answers.shown(node)}, which does not take the pod"
+                raise answers.failed(plugin, "before_score", what)
+        if not wanted:
+            raise answers.failed(plugin, "before_score", "returned no nodes")
+        changed = answers.same_pod(plugin, "before_score", pod, answer[0])
+        return changed, rows_mask(len(ok), [node.row for node in wanted])
+
+    # why not
+
+    def _why_not(
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, narrowed: Narrowed | None, session: Session | None
+    ) -> FitError:
+        """The status of every node."""
+        nodes = self._cluster.nodes
+        if narrowed is None and session is None:
+            verdict = self.verdicts.of(pod_class, cycle, pod)
+            if self._nominated:
+                verdict = self._among_nominated.verdict(pod_class, cycle, pod, verdict)
+            return nodes_rejected(nodes, verdict.statuses, verdict.counts, resolvable=verdict.resolvable)
+        rows = None if narrowed is None else self._rows(narrowed.names)
+        by_row = dict(self.full.statuses(pod_class, cycle, pod, self._mask(rows), session))
+        by_row.update(self._among_nominated.statuses(pod_class, cycle, pod, rows))
+        counts = Counter(by_row.values())
+        if narrowed is None:
+            return nodes_rejected(nodes, by_row, counts)
+        absent = unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(narrowed.plugins)}]")
+        return nodes_rejected(nodes, by_row, counts, absent, narrowed.plugins)
+
+    def _rows(self, names: Iterable[str]) -> list[int]:
+        """Rows of the nodes of these names that there are, in the order the nodes joined."""
+        known = self._cluster.nodes.rows
+        return sorted((known[n] for n in names if n in known), key=self._cluster.nodes.arrival.__getitem__)
+
+    def _mask(self, rows: Rows | None) -> Bools:
+        """The rows that hold a node, among the given ones if any are."""
+        nodes = self._cluster.nodes
+        alive = nodes.alive[: nodes.high]
+        return alive.copy() if rows is None else alive & rows_mask(nodes.high, rows)
+
+    def _count(self, cycle: Cycle, rows: Rows | None, feasible: int) -> None:
+        cycle.write(COUNTED, (len(self._cluster.nodes) if rows is None else len(rows), feasible))
+
+    def _named(self, totals: Iterable[tuple[int, int]]) -> dict[str, int]:
+        return {self._cluster.nodes.object_at(row).name: total for row, total in totals}
