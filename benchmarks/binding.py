@@ -23,7 +23,7 @@ from mooring.app.making import make_engine
 from mooring.config.load import default_config
 from mooring.engine.decisions import Bind
 from mooring.engine.events import Bound, Event
-from mooring.framework.cycle import Cycle
+from mooring.framework.api.cycle import Cycle
 from mooring.kube.access.access import Access
 from mooring.kube.client import Client
 from mooring.kube.http.call_slots import Slots

@@ -47,7 +47,7 @@ async def load(server: str) -> dict[str, Any]:
     from mooring.app.driver import Clock, Driver
     from mooring.app.making import make_engine
     from mooring.config.load import default_config
-    from mooring.framework.meter import Meter
+    from mooring.framework.metrics.meter import Meter
     from mooring.kube.access.access import Access
     from mooring.kube.client import Client
     from mooring.kube.http.transport import Transport

@@ -19,8 +19,8 @@ from mooring.cluster.view import NodeView
 from mooring.engine.decisions import Bind
 from mooring.engine.engine import Engine
 from mooring.engine.events import PodAdded, PodDeleted
-from mooring.framework.cycle import Cycle
-from mooring.framework.plugin import Plugin
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin
 from mooring.model.objects import Pod
 from mooring.plugins.catalogue import plans_with
 

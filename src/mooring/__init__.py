@@ -6,15 +6,15 @@ These are the names a policy needs.
 from mooring import arrays  # noqa: F401 - before anyone else imports NumPy
 from mooring.cluster.columns import NodeColumns
 from mooring.cluster.view import NodeView as Node
-from mooring.framework.answers import Mask, PostFilterResult
-from mooring.framework.cycle import Cycle
-from mooring.framework.events import Action, Hint, Interest
-from mooring.framework.handle import Handle
-from mooring.framework.normalize import maximum, reversed_maximum
-from mooring.framework.plugin import Plugin, PluginArgs, reads_spec_only
-from mooring.framework.scope import UNSIGNABLE, Scope
-from mooring.framework.session import Session
-from mooring.framework.status import Status, error, pending, skip, unresolvable, unschedulable, wait
+from mooring.framework.api.answers import Mask, PostFilterResult
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.events import Action, Hint, Interest
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.normalize import maximum, reversed_maximum
+from mooring.framework.api.plugin import Plugin, PluginArgs, reads_spec_only
+from mooring.framework.api.scope import UNSIGNABLE, Scope
+from mooring.framework.api.session import Session
+from mooring.framework.api.status import Status, error, pending, skip, unresolvable, unschedulable, wait
 from mooring.model.objects import Pod
 
 __all__ = [

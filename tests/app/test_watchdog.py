@@ -16,8 +16,8 @@ from mooring.app.watchdog import Watchdog, files_of
 from mooring.app.whereabouts import Policies
 from mooring.engine.decisions import Bind
 from mooring.errors import PolicyHangs
-from mooring.framework.discovery import plugins_in_file
-from mooring.framework.scope import Scope
+from mooring.framework.api.scope import Scope
+from mooring.framework.loading.discovery import plugins_in_file
 
 SLOW = {"slow": "1"}
 ANY = Policies(())  # methods of plugins are known by their plugin
@@ -109,7 +109,7 @@ def test_nothing_is_raised_in_the_middle_of_moorings_own_work() -> None:
 
 HINTING = """
 from mooring import Plugin, unschedulable
-from mooring.framework.events import NODE, Action, Interest
+from mooring.framework.api.events import NODE, Action, Interest
 
 def never_ends(pod, old, new):
     while True:

@@ -16,7 +16,7 @@ from mooring.app.simulating import simulate
 from mooring.config.load import default_config
 from mooring.engine.decisions import Bind, Decision
 from mooring.engine.engine import Engine
-from mooring.framework.writes import Write
+from mooring.framework.api.writes import Write
 from mooring.kube.resources import BY_KIND
 from mooring.kube.watch.followed_kinds import kinds_read
 from mooring.plugins.catalogue import make_registry

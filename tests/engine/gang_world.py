@@ -6,9 +6,9 @@ from typing import Any
 
 from engine.stage import made, pod
 from mooring.engine.decisions import Decision
-from mooring.framework.grouping import Group
-from mooring.framework.plugin import Plugin
-from mooring.framework.status import wait
+from mooring.framework.api.grouping import Group
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.status import wait
 from mooring.model.objects import Pod
 
 

@@ -22,8 +22,8 @@ from mooring.engine.events import (
     Tick,
 )
 from mooring.engine.queue.queued_pod import QueuedPod
-from mooring.framework.plugin import Plugin
-from mooring.framework.registry import Registry
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.loading.registry import Registry
 from mooring.model.objects import (
     Container,
     Node,

@@ -11,7 +11,7 @@ import msgspec
 from engine.storage_things import COMPLETED, FAST, HOST, PV, PVC, SELECTED, Data, reach, thing
 from mooring.engine.decisions import Bind
 from mooring.errors import Conflict, NotFound
-from mooring.framework.binding import BindingFailed, run_binding
+from mooring.framework.running.binding import BindingFailed, run_binding
 from mooring.model.objects import Object, Pod
 from oracle_volumes import Choice, is_bound, spec
 

@@ -22,9 +22,9 @@ from mooring.engine.placement.kept import alike_rows as alike
 from mooring.engine.placement.kept import matrix, rows
 from mooring.engine.placement.kept.alike_rows import AlikeRows
 from mooring.engine.placement.kept.rows import RowForms
-from mooring.framework.forms import OverPods
-from mooring.framework.plugin import Plugin
-from mooring.framework.scope import Scope
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.scope import Scope
+from mooring.framework.running.forms import OverPods
 from mooring.plugins.node_resources_fit import NodeResourcesFit
 
 SORTS: dict[str, dict[str, Any]] = {

@@ -15,9 +15,9 @@ from engine.stage import Stage, made, node, pod
 from mooring.engine.engine import Engine
 from mooring.engine.placement import verdicts
 from mooring.engine.placement.around_nominated import AmongNominated
-from mooring.framework.answers import PostFilterResult
-from mooring.framework.cycle import Cycle
-from mooring.framework.status import SKIP, Code, Status
+from mooring.framework.api.answers import PostFilterResult
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.status import SKIP, Code, Status
 from mooring.model.objects import Pod, PodStatus
 
 

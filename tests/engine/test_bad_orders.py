@@ -89,7 +89,7 @@ def test_a_wish_that_is_none(answer: Any) -> None:
 
 @pytest.mark.parametrize("answer", [None, 7, "Pod", ["Pod"], [None], [("Pod", 1)], object()])
 def test_interests_that_are_none_are_in_everything(answer: Any) -> None:
-    from mooring.framework.status import unschedulable
+    from mooring.framework.api.status import unschedulable
 
     plugin = made("Bad", events=lambda self: answer, filter=lambda *a: unschedulable("no"))
     stage = Stage(plugin).nodes("n")

@@ -11,10 +11,10 @@ from engine.stage import Stage, made, node, pod
 from mooring.engine.decisions import Bind, Wait
 from mooring.engine.queue.heap import Heap
 from mooring.engine.queue.queued_pod import QueuedPod
-from mooring.framework.answers import PostFilterResult
-from mooring.framework.plugin import Plugin
-from mooring.framework.scope import Scope
-from mooring.framework.status import Code, Status, error, skip, unschedulable
+from mooring.framework.api.answers import PostFilterResult
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Code, Status, error, skip, unschedulable
 from mooring.model.objects import Pod
 
 BAD = {"bad": "1"}

@@ -11,14 +11,14 @@ import pytest
 from engine.stage import Stage, made, pod
 from mooring.engine.decisions import Bind, Wait
 from mooring.errors import ApiError, OverBudget, PointTimedOut
-from mooring.framework.budget import Budgets
-from mooring.framework.cycle import Cycle
-from mooring.framework.events import NODE, Action, Hint, Interest
-from mooring.framework.measures import OVER_BUDGET, SET_ASIDE
-from mooring.framework.meter import Meter
-from mooring.framework.plugin import Plugin
-from mooring.framework.scope import Scope
-from mooring.framework.status import unschedulable
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.events import NODE, Action, Hint, Interest
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import unschedulable
+from mooring.framework.metrics.families import OVER_BUDGET, SET_ASIDE
+from mooring.framework.metrics.meter import Meter
+from mooring.framework.running.budget import Budgets
 from mooring.model.objects import OwnerReference, Pod
 
 SLOW = {"slow": "1"}

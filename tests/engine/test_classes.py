@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from engine.stage import Stage, made, pod
-from mooring.framework.scope import UNSIGNABLE, Scope
-from mooring.framework.status import unschedulable
+from mooring.framework.api.scope import UNSIGNABLE, Scope
+from mooring.framework.api.status import unschedulable
 from mooring.model.objects import (
     Affinity,
     LabelSelectorRequirement,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from engine.stage import BARE, Stage, made, node, pod
-from mooring.framework.answers import PostFilterResult
-from mooring.framework.status import Code, Status, unresolvable, unschedulable
+from mooring.framework.api.answers import PostFilterResult
+from mooring.framework.api.status import Code, Status, unresolvable, unschedulable
 from mooring.model.objects import Pod, Taint
 
 

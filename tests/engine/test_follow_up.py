@@ -8,7 +8,7 @@ from engine.stage import Stage, made, pod
 from mooring.engine.decisions import Bind, Look
 from mooring.engine.engine import FOLLOW_UP_S
 from mooring.engine.events import PodDeleted
-from mooring.framework.writes import Write
+from mooring.framework.api.writes import Write
 from mooring.model.objects import Pod
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from engine.stage import Stage, made, pod
 from mooring.engine.decisions import Bind
-from mooring.framework.events import POD, Action, Interest
-from mooring.framework.status import unresolvable, wait
+from mooring.framework.api.events import POD, Action, Interest
+from mooring.framework.api.status import unresolvable, wait
 from mooring.model.objects import Pod
 
 LEAST = 3

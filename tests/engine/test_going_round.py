@@ -8,7 +8,7 @@ import pytest
 
 from engine.stage import Stage, made, pod
 from mooring.engine.decisions import Bind, Wait
-from mooring.framework.status import unschedulable, wait
+from mooring.framework.api.status import unschedulable, wait
 from mooring.model.objects import Pod
 
 MOST = 50  # attempts of a few pods within a minute: each backs off 1, 2, 4, 8, then 10 seconds

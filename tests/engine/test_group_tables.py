@@ -13,8 +13,8 @@ from engine.twice import place_twice
 from mooring.engine.placement.kept.buckets import FEW_AGAIN, MANY, Buckets
 from mooring.engine.placement.kept.evaluation import KeptEvaluation
 from mooring.engine.placement.kept.flat import Flat
-from mooring.framework.domain import DomainState
-from mooring.framework.key_columns import LiftedColumns
+from mooring.framework.api.domain import DomainState
+from mooring.framework.api.key_columns import LiftedColumns
 from mooring.plugins.topology.interpod import InterPodAffinity
 from mooring.plugins.topology.interpod_state import InterPodState
 from mooring.plugins.topology.spread import PodTopologySpread

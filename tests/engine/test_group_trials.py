@@ -7,9 +7,9 @@ from typing import Any
 from engine.gang_world import gang, members
 from engine.stage import Stage, made, node, pod
 from mooring.engine.decisions import Decision, Wait
-from mooring.framework.grouping import Group, GroupTrial, GroupWayOut, Plan, Room
-from mooring.framework.status import unresolvable
-from mooring.framework.trial import Demand
+from mooring.framework.api.grouping import Group, GroupTrial, GroupWayOut, Plan, Room
+from mooring.framework.api.node_trial import Demand
+from mooring.framework.api.status import unresolvable
 from mooring.model.objects import Pod
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from engine.gang_world import gang, members, names
 from engine.stage import BUILT_IN, Stage, made, node, pod
 from mooring.engine.decisions import Bind, Wait
-from mooring.framework.grouping import Group, GroupTrial, GroupWayOut, Plan, Room
-from mooring.framework.measures import GROUP_ATTEMPTS
-from mooring.framework.meter import Meter
-from mooring.framework.status import unschedulable, wait
+from mooring.framework.api.grouping import Group, GroupTrial, GroupWayOut, Plan, Room
+from mooring.framework.api.status import unschedulable, wait
+from mooring.framework.metrics.families import GROUP_ATTEMPTS
+from mooring.framework.metrics.meter import Meter
 from mooring.model.objects import Pod, Taint
 
 GPU = "nvidia.com/gpu"

@@ -9,7 +9,7 @@ import pytest
 from engine.stage import BARE, Stage, made, pod
 from mooring.engine.queue.hints import Hints, Requeue, interests_of
 from mooring.engine.queue.queued_pod import QueuedPod
-from mooring.framework.events import ANY, ASSIGNED_POD, NODE, POD, Action, ClusterEvent, Hint, Interest
+from mooring.framework.api.events import ANY, ASSIGNED_POD, NODE, POD, Action, ClusterEvent, Hint, Interest
 
 NODE_ADDED = ClusterEvent(NODE, Action.ADD, "NodeAdd")
 POD_DELETED = ClusterEvent(ASSIGNED_POD, Action.DELETE, "AssignedPodDelete", old=pod("gone"))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from engine.stage import pod
 from mooring.engine.queue.in_flight import InFlight
 from mooring.engine.queue.queued_pod import QueuedPod
-from mooring.framework.events import NODE, Action, ClusterEvent
+from mooring.framework.api.events import NODE, Action, ClusterEvent
 
 STEPS = st.lists(st.tuples(st.sampled_from(["add", "record", "done"]), st.integers(0, 4)), max_size=40)
 

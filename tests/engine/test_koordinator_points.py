@@ -8,8 +8,8 @@ import pytest
 
 from engine.stage import Stage, changed, made, node, pod
 from mooring.engine.decisions import Bind
-from mooring.framework.cycle import Cycle
-from mooring.framework.status import SKIP, error, unresolvable, unschedulable, wait
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.status import SKIP, error, unresolvable, unschedulable, wait
 from mooring.model.objects import Pod, PodSchedulingGate
 
 SMALL = pod("x", "1").spec.containers

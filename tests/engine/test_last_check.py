@@ -8,7 +8,7 @@ import pytest
 
 from engine.stage import Stage, changed, made, node, pod
 from mooring.engine.placement.placing import Choice
-from mooring.framework.scope import Scope
+from mooring.framework.api.scope import Scope
 from mooring.model.objects import Pod
 
 LARGE = pod("x", "64").spec.containers

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from engine.stage import Stage, made, node, pod
-from mooring.framework.scope import Scope
-from mooring.framework.status import wait
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import wait
 from mooring.model.objects import Pod
 
 SORT = "profiles:\n- plugins:\n    queueSort: {disabled: [{name: PrioritySort}], enabled: [{name: Bad}]}\n"

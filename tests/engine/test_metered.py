@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.stage import BUILT_IN, Stage, bad, erring, node, pod
 from mooring.engine.decisions import Bind, Decision, Evict, Wait
-from mooring.framework.meter import Meter
+from mooring.framework.metrics.meter import Meter
 from mooring.plugins.preemption import DefaultPreemption
 
 STEPS = st.lists(
@@ -77,8 +77,8 @@ def test_decides_the_same(steps: list[tuple[str, int, int]]) -> None:
 
 
 def test_many_observations_are_folded_on_the_way() -> None:
-    from mooring.framework import meter as module
-    from mooring.framework.measures import ALGORITHM_SECONDS
+    from mooring.framework.metrics import meter as module
+    from mooring.framework.metrics.families import ALGORITHM_SECONDS
 
     made = Meter(lambda: 0.0)
     samples = made.samples(ALGORITHM_SECONDS)

@@ -17,12 +17,12 @@ from mooring.cluster.view import NodeView
 from mooring.engine.decisions import Bind, Wait
 from mooring.engine.placement.node_by_node import normalized
 from mooring.engine.placement.sampling import Sampling
-from mooring.framework.cycle import Cycle
-from mooring.framework.forms import Scorer
-from mooring.framework.normalize import MAX_SCORE
-from mooring.framework.plugin import Plugin, PluginArgs
-from mooring.framework.scope import Scope
-from mooring.framework.status import Status, unschedulable
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.normalize import MAX_SCORE
+from mooring.framework.api.plugin import Plugin, PluginArgs
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Status, unschedulable
+from mooring.framework.running.forms import Scorer
 from mooring.model.objects import Pod, Taint
 
 ASKED: Counter[str] = Counter()  # how often each policy was asked, by its name and point

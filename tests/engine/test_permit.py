@@ -9,7 +9,7 @@ import pytest
 from engine.stage import Stage, made, node, pod
 from mooring.config.durations import format_duration
 from mooring.engine.decisions import Bind, Nominate, Wait
-from mooring.framework.status import error, unschedulable, wait
+from mooring.framework.api.status import error, unschedulable, wait
 from mooring.model.objects import Pod
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from engine.stage import Stage, made, node, pod
 from mooring.engine.decisions import Bind, Wait
-from mooring.framework.events import NODE, Action, Interest
-from mooring.framework.plugin import Plugin
-from mooring.framework.scope import Scope
-from mooring.framework.status import skip, unschedulable
+from mooring.framework.api.events import NODE, Action, Interest
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import skip, unschedulable
 from mooring.model.objects import Pod
 
 BAD = {"bad": "1"}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from engine.stage import BARE, Stage, made, node, pod
-from mooring.framework.scope import Scope
-from mooring.framework.status import SKIP, error, pending, unresolvable, unschedulable, wait
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import SKIP, error, pending, unresolvable, unschedulable, wait
 from mooring.plugins.node_resources_fit import NodeResourcesFit
 
 

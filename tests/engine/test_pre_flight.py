@@ -10,8 +10,8 @@ import pytest
 from engine.stage import BUILT_IN, Stage, made, pod
 from mooring.config.feature_gates import FeatureGates
 from mooring.engine.decisions import Bind, Nominate, Wait
-from mooring.framework.binding import run_binding
-from mooring.framework.status import SKIP, Code, Status, error, unschedulable, wait
+from mooring.framework.api.status import SKIP, Code, Status, error, unschedulable, wait
+from mooring.framework.running.binding import run_binding
 from mooring.model.objects import Pod
 from mooring.sim.api import run_to_end
 

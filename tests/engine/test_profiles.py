@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.stage import Stage, made, pod
-from mooring.framework.status import unschedulable
+from mooring.framework.api.status import unschedulable
 
 TWO = """
 profiles:

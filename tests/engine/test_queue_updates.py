@@ -7,7 +7,7 @@ import pytest
 
 from engine.stage import Stage, bad, changed, erring, made, node, pod
 from mooring.engine.decisions import Bind
-from mooring.framework.status import unschedulable
+from mooring.framework.api.status import unschedulable
 from mooring.model.objects import Pod, PodCondition, PodSchedulingGate, PodStatus, Taint, Toleration
 
 GATES = (PodSchedulingGate(name="a"), PodSchedulingGate(name="b"))

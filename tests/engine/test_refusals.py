@@ -22,8 +22,8 @@ from mooring.engine.events import (
 )
 from mooring.engine.intake import refusals
 from mooring.errors import InvariantError
-from mooring.framework.measures import NOT_TAKEN_IN
-from mooring.framework.meter import Meter
+from mooring.framework.metrics.families import NOT_TAKEN_IN
+from mooring.framework.metrics.meter import Meter
 from mooring.kube.decode.decoders import Decoders
 from mooring.kube.resources import NODES, PODS
 from mooring.model.objects import Object, ObjectMeta

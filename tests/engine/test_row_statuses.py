@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.engine.placement.row_statuses import RowStatuses
-from mooring.framework.answers import Rejections
-from mooring.framework.status import Code, unresolvable, unschedulable
+from mooring.framework.api.answers import Rejections
+from mooring.framework.api.status import Code, unresolvable, unschedulable
 
 ROWS = 6
 STATUSES = (unschedulable("a"), unschedulable("b"), unresolvable("a"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from engine.stage import Stage, bad, changed, erring, made, node, pod
-from mooring.framework.events import NODE, Action, Hint, Interest
-from mooring.framework.plugin import concerns_only
-from mooring.framework.status import Status, pending, unresolvable
+from mooring.framework.api.events import NODE, Action, Hint, Interest
+from mooring.framework.api.plugin import concerns_only
+from mooring.framework.api.status import Status, pending, unresolvable
 from mooring.model.objects import Pod, PodSchedulingGate, Taint
 
 GATES = (PodSchedulingGate(name="a"), PodSchedulingGate(name="b"))

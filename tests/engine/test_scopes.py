@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from engine.stage import Stage, made, node, pod
-from mooring.framework.plugin import moves_with_nodes
-from mooring.framework.scope import UNSIGNABLE, Scope
-from mooring.framework.status import unschedulable
+from mooring.framework.api.plugin import moves_with_nodes
+from mooring.framework.api.scope import UNSIGNABLE, Scope
+from mooring.framework.api.status import unschedulable
 from mooring.model.objects import Pod
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from engine.stage import Stage, made, node, pod
 from mooring.engine.decisions import Bind
-from mooring.framework.status import SUCCESS, unresolvable, unschedulable
+from mooring.framework.api.status import SUCCESS, unresolvable, unschedulable
 
 
 def opening(name: str, register: Any, close: Any = None) -> type:

@@ -9,7 +9,7 @@ import pytest
 from engine.stage import Stage, made, node, pod
 from mooring.engine import story as stories
 from mooring.engine.story import Rejection
-from mooring.framework.status import unschedulable
+from mooring.framework.api.status import unschedulable
 from mooring.model.objects import (
     Affinity,
     LabelSelectorRequirement,

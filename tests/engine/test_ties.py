@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from engine.stage import Stage, made, node, pod
-from mooring.framework.normalize import maximum
-from mooring.framework.scope import Scope
+from mooring.framework.api.normalize import maximum
+from mooring.framework.api.scope import Scope
 
 NODES = [f"n{i}" for i in range(8)]
 

@@ -9,7 +9,7 @@ import pytest
 from engine.stage import Stage, made, node, pod
 from extenders.talk import URL, answer, extender, park, sent, stage
 from mooring.engine.decisions import Bind, Consult, Wait
-from mooring.framework.status import unschedulable
+from mooring.framework.api.status import unschedulable
 
 
 def test_asked_about_the_nodes_that_pass_the_filters() -> None:

@@ -12,7 +12,7 @@ from extenders.crowd import FULL, ask, crowded, left, low, outcome, preempting, 
 from extenders.talk import URL, answer, extender, sent
 from mooring.config.scheduler import Extender
 from mooring.engine.decisions import Consult, Wait
-from mooring.framework.status import unschedulable
+from mooring.framework.api.status import unschedulable
 from mooring.model.objects import Object, ObjectMeta, Pod
 from mooring.plugins.preemption import DefaultPreemption
 

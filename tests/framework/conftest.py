@@ -14,15 +14,15 @@ from mooring.cluster.view import ClusterView
 from mooring.config.catalogue import POINTS as CONFIG_POINTS
 from mooring.config.catalogue import PluginUse
 from mooring.config.profiles import ProfilePlan
-from mooring.framework.discovery import plugins_in
-from mooring.framework.plugin import Plugin
-from mooring.framework.rehearsal import StageHandle
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.loading.discovery import plugins_in
+from mooring.framework.loading.rehearsal import StageHandle
 from mooring.model.objects import Node, NodeStatus, ObjectMeta, Pod, PodSpec
 
 HEADER = """\
-from mooring.framework.plugin import Plugin, PluginArgs
-from mooring.framework.scope import Scope
-from mooring.framework.status import *
+from mooring.framework.api.plugin import Plugin, PluginArgs
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import *
 """
 
 

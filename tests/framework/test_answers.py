@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from mooring.errors import PluginFailed, ScopeError
-from mooring.framework import answers
-from mooring.framework.answers import FILTER_CODES
-from mooring.framework.status import Code, Status, error, pending, skip, unresolvable, unschedulable, wait
+from mooring.framework.api import answers
+from mooring.framework.api.answers import FILTER_CODES
+from mooring.framework.api.status import Code, Status, error, pending, skip, unresolvable, unschedulable, wait
 
 PREFIXES = {
     "pre_filter": 'running PreFilter plugin "X": boom',

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from mooring.framework.binding import BindingFailed, run_binding
-from mooring.framework.cycle import Cycle
-from mooring.framework.plugin import Plugin
-from mooring.framework.profile import Profile
-from mooring.framework.status import Status, error, skip, unschedulable
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.status import Status, error, skip, unschedulable
+from mooring.framework.running.binding import BindingFailed, run_binding
+from mooring.framework.running.profile import Profile
 from mooring.model.objects import Pod
 
 Make = Callable[..., Any]

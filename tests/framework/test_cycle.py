@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mooring.framework.cycle import Cycle
+from mooring.framework.api.cycle import Cycle
 from mooring.model.objects import Pod
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from mooring.errors import PolicyError
-from mooring.framework import discovery
-from mooring.framework.discovery import class_at, installed_plugins, plugins_in
-from mooring.framework.plugin import Plugin
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.loading import discovery
+from mooring.framework.loading.discovery import class_at, installed_plugins, plugins_in
 
 Write = Callable[..., Path]
 Place = Callable[[Path, str], str]

@@ -9,10 +9,10 @@ from typing import Any, Self
 import pytest
 
 from mooring.cluster.view import ClusterView, NodeView
-from mooring.framework.cycle import Cycle
-from mooring.framework.domain import DomainPlugin, DomainState
-from mooring.framework.scope import Scope
-from mooring.framework.status import Code, Status, unschedulable
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.domain import DomainPlugin, DomainState
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Code, Status, unschedulable
 from mooring.model.objects import Pod
 
 Make = Callable[..., Any]

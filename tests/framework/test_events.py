@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.framework.events import (
+from mooring.framework.api.events import (
     ANY,
     ASSIGNED_POD,
     NODE,

@@ -12,14 +12,14 @@ from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import NodeColumns, StaticColumns
 from mooring.cluster.view import ClusterView, NodeView, StaticNode
 from mooring.errors import PluginFailed
-from mooring.framework.answers import Mask
-from mooring.framework.cycle import Cycle
-from mooring.framework.forms import VECTOR_ONLY, Filter, Scorer
-from mooring.framework.normalize import maximum
-from mooring.framework.plugin import Plugin
-from mooring.framework.podshape import PodShape
-from mooring.framework.scope import Scope
-from mooring.framework.status import Code, Status, skip, unresolvable, unschedulable
+from mooring.framework.api.answers import Mask
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.normalize import maximum
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.pod_shape import PodShape
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Code, Status, skip, unresolvable, unschedulable
+from mooring.framework.running.forms import VECTOR_ONLY, Filter, Scorer
 from mooring.model.objects import Pod
 
 Make = Callable[..., Any]

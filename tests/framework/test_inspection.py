@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mooring.errors import PolicyError
-from mooring.framework.inspection import check_plugin, implemented_points, place_of, signs_itself
-from mooring.framework.plugin import Plugin
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.running.inspection import check_plugin, implemented_points, place_of, signs_itself
 
 Policy = Callable[[str], type[Plugin]]
 Place = Callable[[Path, str], str]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.framework.normalize import maximum, minimum_maximum, reversed_maximum
+from mooring.framework.api.normalize import maximum, minimum_maximum, reversed_maximum
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from mooring.errors import ScopeError
-from mooring.framework.podshape import SHOWN, PodShape
+from mooring.framework.api.pod_shape import SHOWN, PodShape
 from mooring.model.objects import Pod
 
 

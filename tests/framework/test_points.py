@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mooring.config.catalogue import POINTS as CONFIG_POINTS
-from mooring.framework.plugin import WHOLE_POD, Plugin
-from mooring.framework.points import POINTS
-from mooring.framework.scope import UNSIGNABLE, Scope
+from mooring.framework.api.plugin import WHOLE_POD, Plugin
+from mooring.framework.api.points import POINTS
+from mooring.framework.api.scope import UNSIGNABLE, Scope
 
 
 def test_every_point_is_enabled_by_one_that_a_configuration_knows() -> None:

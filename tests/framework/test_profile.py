@@ -12,11 +12,12 @@ from mooring.cluster.cluster import Cluster
 from mooring.config.document import Origin, read_documents
 from mooring.config.profiles import ProfilePlan
 from mooring.errors import ArgsError, ConfigError, FieldMistake
-from mooring.framework.cycle import Cycle
-from mooring.framework.plugin import Plugin, PluginArgs, nothing_to_do
-from mooring.framework.profile import Profile, make_profile, make_profiles
-from mooring.framework.registry import Registry
-from mooring.framework.rehearsal import StageHandle
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin, PluginArgs, nothing_to_do
+from mooring.framework.loading.profiles import make_profile, make_profiles
+from mooring.framework.loading.registry import Registry
+from mooring.framework.loading.rehearsal import StageHandle
+from mooring.framework.running.profile import Profile
 from mooring.model.objects import Pod
 
 Make = Callable[..., Any]

@@ -9,9 +9,9 @@ import pytest
 
 from mooring.config.catalogue import PluginUse
 from mooring.errors import PolicyError
-from mooring.framework.discovery import plugins_in
-from mooring.framework.plugin import Plugin
-from mooring.framework.registry import Registry
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.loading.discovery import plugins_in
+from mooring.framework.loading.registry import Registry
 
 Policy = Callable[[str], type[Plugin]]
 Place = Callable[[Path, str], str]

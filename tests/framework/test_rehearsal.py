@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mooring.errors import PolicyError
-from mooring.framework.plugin import Plugin
-from mooring.framework.rehearsal import rehearse
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.loading.rehearsal import rehearse
 
 Policy = Callable[[str], type[Plugin]]
 Place = Callable[[Path, str], str]
@@ -214,7 +214,9 @@ def test_passes(policy: Policy, body: str) -> None:
 def test_a_plugin_that_is_not_whole_is_told_at_its_own_place(
     policy: Policy, place: Place, tmp_path: Path
 ) -> None:
-    plugin = policy("from mooring.framework.domain import DomainPlugin\nclass P(DomainPlugin):\n    pass\n")
+    plugin = policy(
+        "from mooring.framework.api.domain import DomainPlugin\nclass P(DomainPlugin):\n    pass\n"
+    )
     with pytest.raises(PolicyError) as error:
         rehearse(plugin)
     (mistake,) = error.value.mistakes

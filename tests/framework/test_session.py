@@ -11,8 +11,8 @@ import pytest
 
 from mooring.cluster.view import ClusterView
 from mooring.errors import PluginFailed
-from mooring.framework.session import HOOKS, Combine, HookTable, Job, Session, Task
-from mooring.framework.status import Code, Status, unschedulable
+from mooring.framework.api.session import HOOKS, Combine, HookTable, Job, Session, Task
+from mooring.framework.api.status import Code, Status, unschedulable
 
 NO = unschedulable("no").by("Plugin")
 KINDS = {combine: [kind for kind, how in HOOKS.items() if how.combine is combine] for combine in Combine}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.framework import status
-from mooring.framework.status import Code, Status
+from mooring.framework.api import status
+from mooring.framework.api.status import Code, Status
 
 
 def test_codes_are_numbered_as_in_kubernetes() -> None:

@@ -12,10 +12,10 @@ import numpy as np
 
 from engine.stage import Stage, node, pod
 from mooring.cluster.view import NodeView
-from mooring.framework.answers import Mask, PostFilterResult, Rejections
-from mooring.framework.grouping import Group, GroupWayOut, Plan
-from mooring.framework.offers import Answered, Offer, Room
-from mooring.framework.status import Code, Status, error, pending, skip, unresolvable, unschedulable, wait
+from mooring.framework.api.answers import Mask, PostFilterResult, Rejections
+from mooring.framework.api.grouping import Group, GroupWayOut, Plan
+from mooring.framework.api.offers import Answered, Offer, Room
+from mooring.framework.api.status import Code, Status, error, pending, skip, unresolvable, unschedulable, wait
 
 NAN, INF = float("nan"), float("inf")
 HUGE = 10**30

@@ -9,13 +9,13 @@ import numpy as np
 
 from engine.stage import BUILT_IN, Stage, made, node, pod
 from mooring.engine.decisions import Bind, Decision, Wait
-from mooring.framework.binding import BindingFailed, run_binding
-from mooring.framework.grouping import Group
-from mooring.framework.plugin import Plugin
-from mooring.framework.points import POINTS
-from mooring.framework.scope import Scope
-from mooring.framework.session import HOOKS, Combine
-from mooring.framework.status import unschedulable
+from mooring.framework.api.grouping import Group
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.points import POINTS
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.session import HOOKS, Combine
+from mooring.framework.api.status import unschedulable
+from mooring.framework.running.binding import BindingFailed, run_binding
 from mooring.model.objects import Node, Pod
 from mooring.plugins.preemption import DefaultPreemption
 

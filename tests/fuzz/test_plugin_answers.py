@@ -16,8 +16,8 @@ from engine.stage import made, node, pod
 from fuzz.fuzzing import IS_LONG, fuzzed
 from fuzz.nonsense import VALUES
 from fuzz.odd_plugins import ASKED, NAME, SESSION, SORTS, TOLD, OddWorld, nodes, odd_plugin, ordinary
-from mooring.framework.meter import Meter
-from mooring.framework.scope import Scope
+from mooring.framework.api.scope import Scope
+from mooring.framework.metrics.meter import Meter
 
 EVERY = 1 if IS_LONG else 13  # of the values: each point has others
 SCOPED = ("filter", "score", "filter_nodes", "score_nodes", "normalize", "sign", "version", "statuses_of")

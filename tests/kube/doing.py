@@ -12,8 +12,8 @@ from kube.played_server import PlayedServer
 from mooring.engine.decisions import Bind, Decision, Evict, Wait
 from mooring.engine.engine import Engine
 from mooring.engine.events import BindFailed, Bound, Event, NodeAdded
-from mooring.framework.cycle import Cycle
-from mooring.framework.plugin import Plugin
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin
 from mooring.kube.client import Client
 from mooring.kube.http.call_slots import Slots
 from mooring.kube.perform.performer import KubePerformer

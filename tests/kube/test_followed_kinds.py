@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mooring.engine.engine import Engine
-from mooring.framework.cycle import Cycle
-from mooring.framework.events import Action, Interest
-from mooring.framework.plugin import Plugin
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.events import Action, Interest
+from mooring.framework.api.plugin import Plugin
 from mooring.kube.watch.followed_kinds import ANYTHING, kinds_of, kinds_read
 from mooring.model.objects import Pod
 from mooring.plugins.catalogue import plans_with

@@ -12,9 +12,9 @@ from kube.doing import Doing, a_pod, bound, evict, failures, wait_for
 from kube.played_server import HANGS, LOST, UNHEARD, UNSENT, refusal
 from kube.virtual_time import in_virtual_time
 from mooring.engine.events import BindFailed, Bound
-from mooring.framework.cycle import Cycle
-from mooring.framework.plugin import Plugin
-from mooring.framework.status import Status, error
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.status import Status, error
 from mooring.model.objects import Pod
 
 ALREADY = (

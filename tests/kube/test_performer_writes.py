@@ -13,7 +13,7 @@ from kube.played_server import HANGS, LOST, UNHEARD, UNSENT, Answer, refusal
 from kube.virtual_time import in_virtual_time
 from mooring.engine.decisions import Look
 from mooring.engine.events import PodDeleted
-from mooring.framework.writes import Write
+from mooring.framework.api.writes import Write
 from mooring.kube.client import Client
 from mooring.kube.http.write_fence import Fenced
 from mooring.kube.perform.object_writes import ABSENT_SECONDS, line_of, together

@@ -8,7 +8,7 @@ import pytest
 
 from kube.scripted import Answer, Script, Sleep, lines, refusal
 from mooring.errors import ApiError, Unreachable
-from mooring.framework.meter import FOLD_ABOVE
+from mooring.framework.metrics.meter import FOLD_ABOVE
 from mooring.kube.client import Client
 from mooring.kube.http import rest_client_metrics as named
 from mooring.kube.http.rate_limiter import Limiter

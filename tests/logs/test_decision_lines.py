@@ -10,7 +10,7 @@ import pytest
 from engine.stage import BUILT_IN, Stage, bad, erring, node, pod
 from mooring.engine.decisions import Bind, Decision, Evict
 from mooring.engine.events import BindFailed, Bound
-from mooring.framework.writes import Write
+from mooring.framework.api.writes import Write
 from mooring.logs import V2, V3, V10
 from mooring.logs.decisions import DecisionLog
 from mooring.plugins.preemption import DefaultPreemption

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import mooring.plugins
-from mooring.framework.status import Status
+from mooring.framework.api.status import Status
 
 # Texts of constants that no scheduling attempt of the default profile can end with, and why.
 UNREACHABLE = {

@@ -13,7 +13,7 @@ from mooring.config.load import load_config
 from mooring.engine.decisions import Bind, Decision, Evict, Wait
 from mooring.engine.engine import Engine
 from mooring.engine.events import BindFailed, Bound, Event
-from mooring.framework.registry import Registry
+from mooring.framework.loading.registry import Registry
 from mooring.model.objects import Object, Pod
 from mooring.plugins.catalogue import add_policies, make_registry
 from mooring.sim.clock import Clock

@@ -12,11 +12,11 @@ from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import NodeColumns, StaticColumns
 from mooring.cluster.view import ClusterView, NodeView, StaticNode
 from mooring.config.feature_gates import FeatureGates
-from mooring.framework.cycle import Cycle
-from mooring.framework.plugin import Plugin
-from mooring.framework.rehearsal import StageHandle
-from mooring.framework.scope import Scope
-from mooring.framework.status import Status
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Status
+from mooring.framework.loading.rehearsal import StageHandle
 from mooring.model.objects import (
     Container,
     ContainerPort,

@@ -10,10 +10,10 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from mooring.cluster.columns import NodeColumns, StaticColumns
-from mooring.framework.cycle import Cycle
-from mooring.framework.plugin import Plugin
-from mooring.framework.scope import Scope
-from mooring.framework.status import Status
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Status
 from mooring.model.objects import (
     Affinity,
     ContainerImage,

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.framework.status import Code
+from mooring.framework.api.status import Code
 from mooring.model.objects import Container, Pod
 from mooring.plugins.node_resources_fit import NodeResourcesFit
 from plugins.stage import Stage, asking, container, node, pod

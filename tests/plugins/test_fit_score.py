@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mooring.errors import PluginFailed
-from mooring.framework.cycle import Cycle
+from mooring.framework.api.cycle import Cycle
 from mooring.model.objects import Container, Pod
 from mooring.plugins.node_resources_fit import NodeResourcesFit
 from mooring.plugins.node_resources_fit.args import FitArgs, UtilizationShapePoint

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.framework.events import NODE, POD, Action, Hint, Interest
-from mooring.framework.plugin import Plugin
+from mooring.framework.api.events import NODE, POD, Action, Hint, Interest
+from mooring.framework.api.plugin import Plugin
 from mooring.model.objects import (
     Affinity,
     ContainerStatus,

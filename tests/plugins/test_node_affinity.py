@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from mooring.errors import PluginFailed
-from mooring.framework.cycle import Cycle
-from mooring.framework.status import SKIP, Code, Status
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.status import SKIP, Code, Status
 from mooring.model.objects import Affinity, Pod
 from mooring.model.objects import NodeAffinity as WireAffinity
 from mooring.plugins.node_affinity import CONFLICT, NOT_ENFORCED, NOT_POD, NodeAffinity, NodeAffinityArgs

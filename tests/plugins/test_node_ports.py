@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.framework.status import Code, Status
+from mooring.framework.api.status import Code, Status
 from mooring.model.objects import Pod
 from mooring.plugins.node_ports import TAKEN, NodePorts
 from plugins.stage import Stage, container, node, pod, ports

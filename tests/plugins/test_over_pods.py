@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.framework.cycle import Cycle
+from mooring.framework.api.cycle import Cycle
 from mooring.model.objects import Pod
 from mooring.plugins.balanced_allocation import NodeResourcesBalancedAllocation
 from mooring.plugins.node_resources_fit import NodeResourcesFit

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.framework.cycle import Cycle
-from mooring.framework.discovery import class_at
-from mooring.framework.inspection import check_plugin
-from mooring.framework.normalize import maximum, reversed_maximum
-from mooring.framework.rehearsal import rehearse
-from mooring.framework.status import Code
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.normalize import maximum, reversed_maximum
+from mooring.framework.api.status import Code
+from mooring.framework.loading.discovery import class_at
+from mooring.framework.loading.rehearsal import rehearse
+from mooring.framework.running.inspection import check_plugin
 from mooring.model.objects import Pod, PodSchedulingGate, Toleration
 from mooring.plugins.default_binder import NO_API, DefaultBinder
 from mooring.plugins.defaults import DEFAULT_MULTI_POINT

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mooring.config.feature_gates import FeatureGates
-from mooring.framework.cycle import Cycle
-from mooring.framework.status import Code, Status
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.status import Code, Status
 from mooring.model.objects import Node, Pod, Toleration
 from mooring.plugins.taint_toleration import UNTOLERATED, TaintToleration
 from plugins.stage import Stage, node, pod, taint

@@ -20,10 +20,10 @@ from mooring.engine.events import (
     PodDeleted,
     Tick,
 )
-from mooring.framework.cycle import Cycle
-from mooring.framework.handle import Api
-from mooring.framework.profile import make_profile
-from mooring.framework.rehearsal import StageHandle
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.handle import Api
+from mooring.framework.loading.profiles import make_profile
+from mooring.framework.loading.rehearsal import StageHandle
 from mooring.model.objects import Node, Pod
 from mooring.model.requests import node_allocatable
 from mooring.model.selectors import required_node_affinity_matches

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from engine.stage import Stage, made
-from mooring.framework.answers import PostFilterResult
-from mooring.framework.status import unschedulable, wait
-from mooring.framework.writes import Write
+from mooring.framework.api.answers import PostFilterResult
+from mooring.framework.api.status import unschedulable, wait
+from mooring.framework.api.writes import Write
 from mooring.sim.result import Result, to_data
 from mooring.sim.simulation import Simulation
 from sim.test_simulation import node, pod, read

@@ -8,7 +8,7 @@ import pytest
 
 from mooring.engine.decisions import Evict, Look
 from mooring.engine.events import Event, PodDeleted
-from mooring.framework.writes import Write
+from mooring.framework.api.writes import Write
 from mooring.model.objects import Object, ObjectMeta
 from mooring.sim.clock import Clock
 from mooring.sim.history import History

@@ -8,8 +8,8 @@ import pytest
 
 from mooring.config.load import default_config
 from mooring.engine.engine import Engine
-from mooring.framework.discovery import installed_plugins
-from mooring.framework.registry import Registry
+from mooring.framework.loading.discovery import installed_plugins
+from mooring.framework.loading.registry import Registry
 from mooring.plugins.defaults import DEFAULT_MULTI_POINT
 from mooring.sim.manifests import read_manifests
 from mooring.sim.report import render

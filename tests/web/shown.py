@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from prometheus_client.parser import text_string_to_metric_families
 
 from engine.stage import BUILT_IN, Stage, config
-from mooring.framework.meter import Meter
+from mooring.framework.metrics.meter import Meter
 from mooring.logs.decisions import DecisionLog
 from mooring.web.access import Answer, Credentials, Verdict
 from mooring.web.exposition import encode

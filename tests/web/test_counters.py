@@ -9,8 +9,8 @@ import pytest
 from engine.stage import BUILT_IN, bad, erring, made, node, pod
 from mooring.engine.decisions import Bind, Evict
 from mooring.engine.events import PodDeleted
-from mooring.framework.binding import BindingFailed, run_binding
-from mooring.framework.status import Code, Status
+from mooring.framework.api.status import Code, Status
+from mooring.framework.running.binding import BindingFailed, run_binding
 from mooring.plugins.preemption import DefaultPreemption
 from web.shown import metered, scrape
 
@@ -240,7 +240,7 @@ async def test_binding_points() -> None:
 
 
 def _point_series(meter: Any) -> Any:
-    from mooring.framework.measures import POINT_SECONDS
+    from mooring.framework.metrics.families import POINT_SECONDS
 
     return meter.sampled_series(POINT_SECONDS)
 
@@ -298,7 +298,7 @@ def test_a_deleted_pod_is_taken_in_as_assigned_or_not() -> None:
 
 def test_buckets_are_cumulative() -> None:
     stage, meter = metered()
-    from mooring.framework.measures import ALGORITHM_SECONDS
+    from mooring.framework.metrics.families import ALGORITHM_SECONDS
 
     for seconds in (0.0005, 0.001, 0.0015, 100.0):
         meter.samples(ALGORITHM_SECONDS).observe(seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.framework.measures import Family, Kind
+from mooring.framework.metrics.families import Family, Kind
 from mooring.web.exposition import encode, gauges_text
 from mooring.web.reading import Reading
 

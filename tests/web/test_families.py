@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.framework.measures import FAMILIES, Family
+from mooring.framework.metrics.families import FAMILIES, Family
 
 # name, type, labels, bounds as (first, factor, how many), stability
 KUBE = """

@@ -11,7 +11,7 @@ import pytest
 
 from engine.stage import made, node, pod
 from mooring import logs
-from mooring.framework.endpoints import Asked
+from mooring.framework.api.endpoints import Asked
 from mooring.logs.decisions import DecisionLog
 from mooring.model.objects import ContainerPort
 from web.shown import get, metered, parsed, serving, talk

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from mooring.app.apart import Found, check_apart
 from mooring.errors import InputError, PolicyError
-from mooring.framework.discovery import import_built_in
-from mooring.framework.registry import Registry
+from mooring.framework.loading.discovery import import_built_in
+from mooring.framework.loading.registry import Registry
 from mooring.plugins.catalogue import make_registry
 
 log = logging.getLogger("mooring.app")

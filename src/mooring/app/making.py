@@ -10,9 +10,9 @@ from mooring.config.load import SchedulerConfig, default_config, load_config
 from mooring.engine.engine import Engine
 from mooring.engine.queue.backoff import Backoff
 from mooring.errors import ConfigError
-from mooring.framework.budget import Budgets
-from mooring.framework.meter import Meter
-from mooring.framework.registry import Registry
+from mooring.framework.loading.registry import Registry
+from mooring.framework.metrics.meter import Meter
+from mooring.framework.running.budget import Budgets
 
 
 def read_config(file: Path | None, registry: Registry) -> SchedulerConfig:

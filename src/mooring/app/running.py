@@ -23,8 +23,8 @@ from mooring.config.load import SchedulerConfig
 from mooring.config.written import as_yaml
 from mooring.engine.engine import Engine
 from mooring.errors import ConfigError
-from mooring.framework.budget import Budgets
-from mooring.framework.meter import Meter
+from mooring.framework.metrics.meter import Meter
+from mooring.framework.running.budget import Budgets
 from mooring.kube.access.access import Access
 from mooring.kube.access.locate import find_access
 from mooring.web.server import Serving

@@ -10,7 +10,7 @@ from mooring.app.live import LiveScheduler
 from mooring.app.options import RunOptions
 from mooring.config.feature_gates import FeatureGates
 from mooring.config.load import SchedulerConfig
-from mooring.framework.meter import Meter
+from mooring.framework.metrics.meter import Meter
 from mooring.kube.access.access import Access
 from mooring.kube.access.locate import find_access
 from mooring.kube.client import Client

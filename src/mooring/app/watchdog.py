@@ -21,8 +21,8 @@ from typing import Self
 
 from mooring.app.whereabouts import Policies, doing, main_frame
 from mooring.errors import PointTimedOut
-from mooring.framework.inspection import built_in, source_of
-from mooring.framework.plugin import Plugin
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.running.inspection import built_in, source_of
 
 log = logging.getLogger("mooring.app")
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import mooring
 from mooring.engine.attempt import Attempt
 from mooring.engine.queue.queued_pod import QueuedPod
-from mooring.framework.inspection import built_in
-from mooring.framework.plugin import Plugin
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.running.inspection import built_in
 from mooring.model.objects import Pod
 
 HOSTS = (f"{Path(mooring.__file__).parent}/", f"{Path(asyncio.__file__).parent}/", "<frozen importlib")

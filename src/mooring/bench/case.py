@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from mooring.engine.engine import Engine
-from mooring.framework.plugin import Plugin, PluginArgs
+from mooring.framework.api.plugin import Plugin, PluginArgs
 from mooring.model.objects import Node, Object, ObjectMeta, Pod, PodSpec
 
 SCHEDULER = "default-scheduler"

@@ -18,11 +18,11 @@ from mooring.cluster.nodes import Ints
 from mooring.cluster.view import NodeView
 from mooring.engine.engine import Engine
 from mooring.engine.events import NodeAdded, NodeDeleted, PodAdded, PodChanged, PodDeleted
-from mooring.framework.answers import Mask
-from mooring.framework.cycle import Cycle
-from mooring.framework.plugin import Plugin
-from mooring.framework.scope import Scope
-from mooring.framework.status import Status, unschedulable
+from mooring.framework.api.answers import Mask
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Status, unschedulable
 from mooring.model.objects import Node, Pod
 
 BASIC = pods_of(pod_spec())

@@ -26,10 +26,10 @@ from mooring.engine.decisions import Bind, Consult, Decision
 from mooring.engine.engine import Engine
 from mooring.engine.events import Bound, Consulted, Event, NodeAdded, PodAdded
 from mooring.extender.client import ExtenderClient
-from mooring.framework.cycle import Cycle
-from mooring.framework.plugin import Plugin
-from mooring.framework.scope import Scope
-from mooring.framework.status import Status, unschedulable
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Status, unschedulable
 from mooring.model.objects import Pod
 from mooring.plugins.catalogue import plans_with
 

@@ -14,7 +14,7 @@ from mooring.app.making import make_engine, read_config
 from mooring.cli.values import EXISTING_FILE, EXISTING_FOLDER, DurationType, GatesType
 from mooring.config.feature_gates import FeatureGates
 from mooring.errors import InputError, Mistake
-from mooring.framework.discovery import import_built_in, plugins_in_file
+from mooring.framework.loading.discovery import import_built_in, plugins_in_file
 from mooring.plugins.catalogue import add_policies, make_registry
 
 

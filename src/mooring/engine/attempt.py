@@ -10,11 +10,11 @@ import msgspec
 from mooring.engine.decisions import Decision
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.queue.queued_pod import QueuedPod
-from mooring.framework.cycle import Cycle
-from mooring.framework.offers import Answered, Settle
-from mooring.framework.profile import Profile
-from mooring.framework.session import Session
-from mooring.framework.status import Status
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.offers import Answered, Settle
+from mooring.framework.api.session import Session
+from mooring.framework.api.status import Status
+from mooring.framework.running.profile import Profile
 from mooring.model.objects import Pod
 
 NOBODY_REFUSED: Mapping[str, Status] = MappingProxyType({})

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from mooring.extender.wire import Body
-from mooring.framework.cycle import Cycle
-from mooring.framework.profile import Profile
-from mooring.framework.writes import Write
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.writes import Write
+from mooring.framework.running.profile import Profile
 from mooring.model.objects import Node, Object, Pod
 
 

@@ -36,15 +36,16 @@ from mooring.engine.queue.ordering import Order
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.engine.story import BEST_SHOWN, Stories, Story
 from mooring.errors import InvariantError, PluginFailed
-from mooring.framework import answers
-from mooring.framework.ahead import LooksAhead
-from mooring.framework.budget import Budgets
-from mooring.framework.handle import Api
-from mooring.framework.meter import Meter
-from mooring.framework.profile import Hook, Profile, make_profile, make_profiles
-from mooring.framework.registry import Registry
-from mooring.framework.session import Session, Task
-from mooring.framework.status import Code, Status
+from mooring.framework.api import answers
+from mooring.framework.api.handle import Api
+from mooring.framework.api.preparation import LooksAhead
+from mooring.framework.api.session import Session, Task
+from mooring.framework.api.status import Code, Status
+from mooring.framework.loading.profiles import make_profile, make_profiles
+from mooring.framework.loading.registry import Registry
+from mooring.framework.metrics.meter import Meter
+from mooring.framework.running.budget import Budgets
+from mooring.framework.running.profile import Hook, Profile
 from mooring.model.objects import Pod
 
 BUSY = "the engine is at work: it cannot be asked from within"

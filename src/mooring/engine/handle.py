@@ -15,13 +15,13 @@ from mooring.engine.cycle.permit_waiting import WaitingPods
 from mooring.engine.decisions import UNSCHEDULABLE, Evict, Look, Nominate, Wait
 from mooring.engine.intake.objects import ObjectsOfKind
 from mooring.engine.placement.node_trial import NodeTrial, demand_of
-from mooring.framework import answers
-from mooring.framework.cycle import Cycle
-from mooring.framework.handle import Handle, WaitingPod, looks_too_far
-from mooring.framework.scope import Scope
-from mooring.framework.status import Status
-from mooring.framework.trial import Demand, Trial
-from mooring.framework.writes import Write, check_write
+from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.handle import Handle, WaitingPod, looks_too_far
+from mooring.framework.api.node_trial import Demand, Trial
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Status
+from mooring.framework.api.writes import Write, check_write
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from mooring.engine.cycle.pre_filtering import pre_filter
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.kept.evaluation import KeptEvaluation
 from mooring.errors import InvariantError
-from mooring.framework.cycle import Cycle
+from mooring.framework.api.cycle import Cycle
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.full_evaluation import FullEvaluation, rows_mask
 from mooring.engine.queue.hints import EXTENDER
 from mooring.errors import ClusterError, PluginFailed
-from mooring.framework.budget import LEFT_OUT
-from mooring.framework.cycle import Cycle
-from mooring.framework.domain import DOMAINS
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.domain import DOMAINS
+from mooring.framework.running.budget import LEFT_OUT
 from mooring.model.objects import Pod
 
 NARROWED = "mooring/narrowed"  # where a cycle holds the only nodes the pod may go to

@@ -14,7 +14,7 @@ from mooring.engine.events import BindFailed, Bound, Event
 from mooring.engine.placement.fit_error import NO_NODES
 from mooring.engine.placement.placing import COUNTED
 from mooring.engine.story import Story
-from mooring.framework.writes import Write
+from mooring.framework.api.writes import Write
 from mooring.logs.verbosity import V2, V3, V10, fields
 from mooring.model.objects import Pod
 

@@ -10,9 +10,9 @@ import msgspec
 from mooring.config.load import default_config
 from mooring.config.profiles import ProfilePlan
 from mooring.errors import InputError, Mistake, PolicyError
-from mooring.framework.discovery import installed_plugins, plugins_in
-from mooring.framework.plugin import Plugin
-from mooring.framework.registry import Registry
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.loading.discovery import installed_plugins, plugins_in
+from mooring.framework.loading.registry import Registry
 from mooring.plugins.defaults import DEFAULT_MULTI_POINT
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mooring.framework.cycle import Cycle
-from mooring.framework.plugin import Plugin
-from mooring.framework.status import Status, error
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.status import Status, error
 from mooring.model.objects import Pod
 
 NO_API = "there is no API server to bind the pod with"

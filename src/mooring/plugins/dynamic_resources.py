@@ -9,10 +9,10 @@ from collections.abc import Hashable
 
 from mooring.config.durations import Duration
 from mooring.errors import ArgsError, FieldMistake
-from mooring.framework.cycle import Cycle
-from mooring.framework.events import Interest
-from mooring.framework.plugin import Plugin, PluginArgs, reads_spec_only
-from mooring.framework.status import SKIP, Status, unresolvable, unschedulable
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.events import Interest
+from mooring.framework.api.plugin import Plugin, PluginArgs, reads_spec_only
+from mooring.framework.api.status import SKIP, Status, unresolvable, unschedulable
 from mooring.model.objects import Pod
 
 NOT_SUPPORTED = "resource claims are not supported by this scheduler yet"

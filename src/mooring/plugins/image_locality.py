@@ -14,11 +14,11 @@ from mooring.cluster.columns import StaticColumns
 from mooring.cluster.images import Image, Images
 from mooring.cluster.nodes import Ints
 from mooring.cluster.view import StaticNode
-from mooring.framework.cycle import Cycle
-from mooring.framework.handle import Handle
-from mooring.framework.normalize import MAX_SCORE
-from mooring.framework.plugin import Plugin, PluginArgs, moves_with_nodes, reads_spec_only
-from mooring.framework.scope import Scope
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.normalize import MAX_SCORE
+from mooring.framework.api.plugin import Plugin, PluginArgs, moves_with_nodes, reads_spec_only
+from mooring.framework.api.scope import Scope
 from mooring.model.objects import Pod, PodSpec
 from mooring.plugins.kept import PerSpec
 

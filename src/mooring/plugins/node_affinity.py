@@ -19,14 +19,14 @@ import numpy as np
 from mooring.cluster.columns import Bools, StaticColumns
 from mooring.cluster.nodes import Ints
 from mooring.cluster.view import StaticNode
-from mooring.framework.answers import failed
-from mooring.framework.cycle import Cycle
-from mooring.framework.events import NODE, Action, Hint, Interest
-from mooring.framework.handle import Handle
-from mooring.framework.normalize import maximum
-from mooring.framework.plugin import Plugin, PluginArgs, reads_spec_only
-from mooring.framework.scope import Scope
-from mooring.framework.status import SKIP, Status, error, unresolvable
+from mooring.framework.api.answers import failed
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.events import NODE, Action, Hint, Interest
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.normalize import maximum
+from mooring.framework.api.plugin import Plugin, PluginArgs, reads_spec_only
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import SKIP, Status, error, unresolvable
 from mooring.model import objects
 from mooring.model.objects import Node, Pod
 from mooring.model.selectors import (

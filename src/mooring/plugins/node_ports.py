@@ -6,11 +6,11 @@ from collections.abc import Hashable
 
 from mooring.cluster.columns import Bools, NodeColumns
 from mooring.cluster.view import NodeView
-from mooring.framework.cycle import Cycle
-from mooring.framework.events import NODE, POD, Action, Hint, Interest
-from mooring.framework.plugin import Plugin, nothing_to_do, reads_spec_only
-from mooring.framework.scope import Scope
-from mooring.framework.status import Status, unschedulable
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.events import NODE, POD, Action, Hint, Interest
+from mooring.framework.api.plugin import Plugin, nothing_to_do, reads_spec_only
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Status, unschedulable
 from mooring.model.objects import Pod
 from mooring.model.ports import HostPort, addresses_clash
 

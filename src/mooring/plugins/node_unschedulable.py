@@ -8,11 +8,11 @@ import numpy as np
 
 from mooring.cluster.columns import Bools, StaticColumns
 from mooring.cluster.view import StaticNode
-from mooring.framework.cycle import Cycle
-from mooring.framework.events import NODE, POD, Action, Hint, Interest
-from mooring.framework.plugin import Plugin, reads_spec_only
-from mooring.framework.scope import Scope
-from mooring.framework.status import Status, unresolvable
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.events import NODE, POD, Action, Hint, Interest
+from mooring.framework.api.plugin import Plugin, reads_spec_only
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Status, unresolvable
 from mooring.model.objects import Node, Pod, Taint
 from mooring.model.taints import NO_SCHEDULE, tolerates
 

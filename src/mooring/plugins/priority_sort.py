@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from mooring.framework.plugin import Plugin
+from mooring.framework.api.plugin import Plugin
 from mooring.model.objects import Pod
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mooring.framework.events import POD, Action, Hint, Interest
-from mooring.framework.plugin import Plugin
-from mooring.framework.status import Status, unresolvable
+from mooring.framework.api.events import POD, Action, Hint, Interest
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.status import Status, unresolvable
 from mooring.model.objects import Pod
 
 GATED = "waiting for scheduling gates: [{}]"

@@ -9,13 +9,13 @@ import numpy as np
 from mooring.cluster.columns import Bools, StaticColumns
 from mooring.cluster.nodes import Ints
 from mooring.cluster.view import StaticNode
-from mooring.framework.cycle import Cycle
-from mooring.framework.events import NODE, POD, Action, Hint, Interest
-from mooring.framework.handle import Handle
-from mooring.framework.normalize import reversed_maximum
-from mooring.framework.plugin import Plugin, PluginArgs, nothing_to_do, reads_spec_only
-from mooring.framework.scope import Scope
-from mooring.framework.status import Status, unresolvable
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.events import NODE, POD, Action, Hint, Interest
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.normalize import reversed_maximum
+from mooring.framework.api.plugin import Plugin, PluginArgs, nothing_to_do, reads_spec_only
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Status, unresolvable
 from mooring.model.objects import Node, Pod, Taint, Toleration
 from mooring.model.taints import PREFER_NO_SCHEDULE, first_untolerated, tolerates
 

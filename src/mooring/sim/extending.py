@@ -9,8 +9,8 @@ from mooring.config.scheduler import Extender
 from mooring.engine.decisions import Consult
 from mooring.engine.events import Consulted
 from mooring.extender.client import ExtenderClient, ExtenderError
-from mooring.framework.binding import Binder
-from mooring.framework.handle import Api
+from mooring.framework.api.handle import Api
+from mooring.framework.running.binding import Binder
 from mooring.model.objects import Pod
 
 

@@ -13,8 +13,8 @@ from mooring.engine.cycle.eviction_words import words_of
 from mooring.engine.decisions import Bind, Consult, Decision, Evict, Look, Nominate, Refuse, Wait
 from mooring.engine.events import BindFailed, Bound, Event, PodDeleted
 from mooring.errors import ApiError, MooringError
-from mooring.framework.binding import Binder, run_binding
-from mooring.framework.writes import Write
+from mooring.framework.api.writes import Write
+from mooring.framework.running.binding import Binder, run_binding
 from mooring.model.objects import Pod, PodCondition
 from mooring.sim.api import WorldApi, run_to_end
 from mooring.sim.history import History

@@ -21,7 +21,7 @@ from mooring.engine.cycle.permit_waiting import LONGEST_WAIT_S
 from mooring.engine.decisions import Bind, Decision, Wait
 from mooring.engine.events import Event, Tick
 from mooring.engine.queue.queued_pod import QueuedPod
-from mooring.framework.handle import Api
+from mooring.framework.api.handle import Api
 from mooring.model.objects import Pod
 from mooring.sim.clock import Clock, seconds_between
 from mooring.sim.controllers import Controllers

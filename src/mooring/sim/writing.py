@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from mooring.errors import ApiError
-from mooring.framework.writes import Write
+from mooring.framework.api.writes import Write
 from mooring.model.objects import Node, Object, ObjectMeta, Pod
 from mooring.sim.kinds import is_foreign_group
 from mooring.sim.naming import plural_of

@@ -14,10 +14,10 @@ import numpy as np
 from mooring.engine.decisions import Decision
 from mooring.engine.engine import Engine
 from mooring.engine.events import BindFailed, Bound, NodeAdded, NodeChanged, NodeDeleted, PodAdded, PodDeleted
-from mooring.framework.cycle import Cycle
-from mooring.framework.domain import DomainPlugin
-from mooring.framework.forms import Filter, Scorer
-from mooring.framework.plugin import Plugin
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.domain import DomainPlugin
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.running.forms import Filter, Scorer
 from mooring.model.objects import Pod
 from mooring.plugins.catalogue import plans_with
 from mooring.testing.builders import NodeBuilder, PodBuilder, node, pod

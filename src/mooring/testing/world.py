@@ -9,7 +9,7 @@ from mooring.engine.engine import Engine
 from mooring.engine.events import Bound, NodeAdded, NodeChanged, NodeDeleted, PodAdded, PodDeleted, Tick
 from mooring.engine.story import Story
 from mooring.errors import InvariantError
-from mooring.framework.plugin import Plugin
+from mooring.framework.api.plugin import Plugin
 from mooring.model.objects import Node, Pod
 from mooring.plugins.catalogue import plans_with
 from mooring.testing.builders import NodeBuilder, PodBuilder

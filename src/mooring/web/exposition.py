@@ -16,7 +16,7 @@ from prometheus_client.metrics_core import (
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
-from mooring.framework.measures import Family, Kind
+from mooring.framework.metrics.families import Family, Kind
 from mooring.web.reading import Buckets, Reading
 
 Encoded = tuple[bytes, str]  # the text, and its content type

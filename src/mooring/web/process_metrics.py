@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 
 from mooring.config.feature_gates import GATES, OTHERS, WHOLE_STAGES, FeatureGates
-from mooring.framework.measures import Family, Kind
+from mooring.framework.metrics.families import Family, Kind
 from mooring.web.health import Health
 from mooring.web.reading import Reading
 

@@ -15,9 +15,9 @@ import msgspec
 from mooring.cluster.pods import Hold
 from mooring.engine.engine import Engine
 from mooring.engine.queue.queued_pod import QueuedPod, Where
-from mooring.framework import measures
-from mooring.framework.measures import FAMILIES, Family, Kind
-from mooring.framework.meter import Labels, Meter
+from mooring.framework.metrics import families as measures
+from mooring.framework.metrics.families import FAMILIES, Family, Kind
+from mooring.framework.metrics.meter import Labels, Meter
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from mooring.engine.engine import Engine
-from mooring.framework.measures import Family, Kind
+from mooring.framework.metrics.families import Family, Kind
 from mooring.model.objects import Container, Pod, PodSpec, ResourceRequirements
 from mooring.model.requests import Request, pod_request
 from mooring.web.reading import Reading

@@ -27,7 +27,7 @@ from mooring.config.feature_gates import FeatureGates
 from mooring.config.load import SchedulerConfig
 from mooring.engine.engine import Engine
 from mooring.errors import ConfigError
-from mooring.framework.meter import Meter
+from mooring.framework.metrics.meter import Meter
 from mooring.logs.decisions import DecisionLog
 from mooring.model.objects import Pod
 from mooring.web import flags, pages

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from mooring.engine.engine import Engine
 from mooring.errors import wants_the_end
-from mooring.framework.endpoints import Asked, Endpoint
+from mooring.framework.api.endpoints import Asked, Endpoint
 from mooring.web.node_page import node_page
 
 log = logging.getLogger("mooring.web")

@@ -9,10 +9,10 @@ import msgspec
 
 from mooring.cluster.cluster import Cluster
 from mooring.engine.intake.objects import Objects
-from mooring.framework.cycle import Cycle
-from mooring.framework.handle import Lister, WaitingPod
-from mooring.framework.rehearsal import StageHandle
-from mooring.framework.status import Code, Status
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.handle import Lister, WaitingPod
+from mooring.framework.api.status import Code, Status
+from mooring.framework.loading.rehearsal import StageHandle
 from mooring.model.objects import Object, ObjectMeta, Pod, PodSchedulingGate, PodSpec, PodStatus
 from mooring.plugins.coscheduling import Coscheduling
 from mooring.plugins.coscheduling.args import CoschedulingArgs

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.framework import measures
-from mooring.framework.endpoints import Asked
-from mooring.framework.grouping import Group
-from mooring.framework.meter import Meter
-from mooring.framework.status import SKIP, Status
+from mooring.framework.api.endpoints import Asked
+from mooring.framework.api.grouping import Group
+from mooring.framework.api.status import SKIP, Status
+from mooring.framework.metrics import families as measures
+from mooring.framework.metrics.meter import Meter
 from mooring.model.objects import Pod
 from plugins.coscheduling.hand import CYCLE, Hand, changed, labelled, member, pod, pod_group
 

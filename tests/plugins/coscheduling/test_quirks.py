@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mooring.framework.events import Hint
+from mooring.framework.api.events import Hint
 from plugins.coscheduling.hand import CYCLE, GANG, Hand, changed, labelled, member, pod_group
 
 A_AND_B = '["default/a","default/b"]'

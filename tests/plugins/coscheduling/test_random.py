@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.framework.grouping import Group
+from mooring.framework.api.grouping import Group
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.gang import Gang, State
 from plugins.coscheduling.hand import CYCLE, GANG, Hand, changed, labelled, member, pod, pod_group

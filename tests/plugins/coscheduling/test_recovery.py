@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.framework.grouping import Group
+from mooring.framework.api.grouping import Group
 from mooring.model.objects import Pod
 from plugins.coscheduling.hand import Hand, changed, member
 

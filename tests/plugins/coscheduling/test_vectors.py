@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.framework.status import Code, wait
+from mooring.framework.api.status import Code, wait
 from mooring.plugins.coscheduling.declared import MatchPolicy
 from plugins.coscheduling.hand import CYCLE, GANG, Hand, labelled, member, pod, pod_group
 

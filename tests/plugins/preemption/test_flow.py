@@ -11,7 +11,7 @@ from engine.stage import made
 from mooring.cluster.pods import Hold
 from mooring.engine.decisions import Bind, Evict, Nominate, Wait
 from mooring.engine.events import EvictFailed
-from mooring.framework.status import wait
+from mooring.framework.api.status import wait
 from mooring.model.objects import (
     Affinity,
     LabelSelector,

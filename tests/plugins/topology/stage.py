@@ -12,9 +12,9 @@ from engine.stage import BARE
 from engine.stage import Stage as Engine
 from mooring.engine.decisions import Bind
 from mooring.engine.events import ObjectAdded
-from mooring.framework.cycle import Cycle
-from mooring.framework.plugin import Plugin
-from mooring.framework.status import Code, Status
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.status import Code, Status
 from mooring.model.objects import Object, ObjectMeta
 from mooring.plugins.node_unschedulable import NodeUnschedulable
 from mooring.plugins.scheduling_gates import SchedulingGates

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from engine.domain_world import NAMES, SPACES, THEMES, make_node
 from engine.stage import BUILT_IN
 from engine.stage import Stage as Engine
-from mooring.framework.cycle import Cycle
-from mooring.framework.domain import DomainPlugin, DomainState, FollowingState
-from mooring.framework.key_columns import KeyColumns, LiftedColumns, disagreement
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.domain import DomainPlugin, DomainState, FollowingState
+from mooring.framework.api.key_columns import KeyColumns, LiftedColumns, disagreement
 from mooring.plugins.topology.go_math import half_away, half_away_all, half_away_each
 from mooring.plugins.topology.interpod import InterPodAffinity
 from mooring.plugins.topology.spread import PodTopologySpread

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mooring.framework.events import NODE, POD, Action, Hint
+from mooring.framework.api.events import NODE, POD, Action, Hint
 from mooring.model.objects import Node, Pod
 from mooring.plugins.topology.interpod import InterPodAffinity
 from mooring.plugins.topology.spread import PodTopologySpread

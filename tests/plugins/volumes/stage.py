@@ -10,10 +10,10 @@ import msgspec
 from mooring.cluster.columns import NodeColumns
 from mooring.config.feature_gates import FeatureGates
 from mooring.engine.intake.objects import Objects, ObjectsOfKind
-from mooring.framework.cycle import Cycle
-from mooring.framework.plugin import Plugin
-from mooring.framework.rehearsal import StageHandle
-from mooring.framework.status import Status
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.status import Status
+from mooring.framework.loading.rehearsal import StageHandle
 from mooring.model.objects import Node, Object, ObjectMeta, Pod
 from plugins import stage
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mooring.config.feature_gates import FeatureGates
-from mooring.framework.cycle import Cycle
-from mooring.framework.status import Code
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.status import Code
 from mooring.model.objects import Object, Pod
 from mooring.plugins.volumes.binding import VolumeBinding
 from mooring.plugins.volumes.pod_claims import NO_ROOM, NO_SUCH_VOLUME, NONE_TO_BIND, OUT_OF_REACH

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from mooring.errors import ApiError
-from mooring.framework.cycle import Cycle
-from mooring.framework.events import POD, Hint
-from mooring.framework.status import SKIP
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.events import POD, Hint
+from mooring.framework.api.status import SKIP
 from mooring.model.objects import Object, Pod
 from mooring.plugins.volumes.binding import NO_API, VolumeBinding
 from mooring.plugins.volumes.pod_claims import NONE_TO_BIND

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mooring.config.feature_gates import FeatureGates
-from mooring.framework.cycle import Cycle
-from mooring.framework.status import Code
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.status import Code
 from mooring.model.objects import Object, Pod
 from mooring.plugins.volumes.limits import TOO_MANY, NodeVolumeLimits
 from plugins.volumes.stage import (

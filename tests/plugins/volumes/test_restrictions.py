@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mooring.framework.cycle import Cycle
-from mooring.framework.status import Code
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.status import Code
 from mooring.model.objects import Pod
 from mooring.plugins.volumes.restrictions import CLAIM_TAKEN, DISK_TAKEN, VolumeRestrictions
 from plugins.volumes.stage import EPHEMERAL, Stage, node, pod, pvc

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mooring.engine.intake.object_changes import object_event
-from mooring.framework.events import NODE, POD, Action, Hint
-from mooring.framework.plugin import Plugin
+from mooring.framework.api.events import NODE, POD, Action, Hint
+from mooring.framework.api.plugin import Plugin
 from mooring.model.objects import Object, Pod
 from mooring.plugins.volumes import NodeVolumeLimits, VolumeBinding, VolumeRestrictions, VolumeZone
 from plugins.volumes.stage import EPHEMERAL, ZONE, Stage, csi_node, obj, pod, pv, pvc, storage_class

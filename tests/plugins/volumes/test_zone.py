@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.framework.cycle import Cycle
-from mooring.framework.status import Code
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.status import Code
 from mooring.model.objects import Node, Object, Pod
 from mooring.plugins.volumes.zone import BETA_REGION, BETA_ZONE, OTHER_ZONE, REGION, ZONE, VolumeZone
 from plugins.stage import node

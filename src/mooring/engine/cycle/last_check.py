@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from mooring.engine.attempt import Attempt
 from mooring.engine.placement.fit_error import FitError, one_node
-from mooring.framework import answers
-from mooring.framework.forms import Filter
+from mooring.framework.api import answers
+from mooring.framework.running.forms import Filter
 
 if TYPE_CHECKING:
     from mooring.engine.engine import Engine

@@ -9,10 +9,10 @@ import msgspec
 
 from mooring.config.durations import format_duration
 from mooring.engine.queue.queued_pod import QueuedPod
-from mooring.framework.answers import clipped, shown
-from mooring.framework.cycle import Cycle
-from mooring.framework.profile import Hook, Profile
-from mooring.framework.status import Status, error, unschedulable
+from mooring.framework.api.answers import clipped, shown
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.status import Status, error, unschedulable
+from mooring.framework.running.profile import Hook, Profile
 from mooring.model.objects import Pod
 
 LONGEST_WAIT_S = 15 * 60

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from mooring.framework import answers
-from mooring.framework.cycle import Cycle
-from mooring.framework.profile import Hook
+from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.running.profile import Hook
 from mooring.model.objects import Pod
 
 

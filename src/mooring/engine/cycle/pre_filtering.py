@@ -9,10 +9,10 @@ import msgspec
 
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.placing import Narrowed
-from mooring.framework import answers
-from mooring.framework.cycle import Cycle
-from mooring.framework.profile import Profile
-from mooring.framework.status import REJECTIONS, Code, Status, unresolvable
+from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.status import REJECTIONS, Code, Status, unresolvable
+from mooring.framework.running.profile import Profile
 from mooring.model.objects import Pod
 
 SETS = (set, frozenset)

@@ -27,11 +27,11 @@ from mooring.engine.placement.placing import Choice, Narrowed
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.engine.story import NARROWED
 from mooring.errors import PluginFailed
-from mooring.framework import answers
-from mooring.framework.answers import PostFilterResult
-from mooring.framework.cycle import Cycle
-from mooring.framework.offers import Answered, Offer, is_sound
-from mooring.framework.status import Code, Status
+from mooring.framework.api import answers
+from mooring.framework.api.answers import PostFilterResult
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.offers import Answered, Offer, is_sound
+from mooring.framework.api.status import Code, Status
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from mooring.engine.attempt import Attempt
 from mooring.engine.placement.full_evaluation import session_of
-from mooring.framework import answers
-from mooring.framework.session import Session
-from mooring.framework.status import Status
+from mooring.framework.api import answers
+from mooring.framework.api.session import Session
+from mooring.framework.api.status import Status
 
 if TYPE_CHECKING:
     from mooring.engine.engine import Engine

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from mooring.engine.cycle.permit_waiting import PermitWait
 from mooring.engine.decisions import Decision, Evict, Nominate
 from mooring.errors import ClusterError
-from mooring.framework import answers
-from mooring.framework.answers import PostFilterResult
+from mooring.framework.api import answers
+from mooring.framework.api.answers import PostFilterResult
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:

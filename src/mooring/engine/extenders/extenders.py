@@ -30,7 +30,7 @@ from mooring.engine.story import JUDGED, Judged
 from mooring.errors import PluginFailed
 from mooring.extender.interest import asking_order, is_interested
 from mooring.extender.wire import AnswerError, ExtenderArgs, NodeList, read_filter, read_priorities
-from mooring.framework.offers import Offer
+from mooring.framework.api.offers import Offer
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from mooring.engine.events import Consulted
 from mooring.engine.placement.full_evaluation import rows_mask
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.extender.wire import AnswerError, FilterResult, HostPriority
-from mooring.framework.normalize import MAX_SCORE
-from mooring.framework.status import Status, unresolvable, unschedulable
+from mooring.framework.api.normalize import MAX_SCORE
+from mooring.framework.api.status import Status, unresolvable, unschedulable
 from mooring.model.objects import Pod
 
 MAX_PRIORITY = 10  # extenders score from 0 to 10

@@ -25,7 +25,7 @@ from mooring.extender.wire import (
     Victims,
     read_preemption,
 )
-from mooring.framework.offers import Answered, Offer, Room
+from mooring.framework.api.offers import Answered, Offer, Room
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:

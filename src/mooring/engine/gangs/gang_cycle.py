@@ -25,9 +25,9 @@ from mooring.engine.gangs.words import cannot_start, not_let_go
 from mooring.engine.placement.fit_error import NO_NODES, FitError, rejected_before
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.errors import PluginFailed
-from mooring.framework import answers
-from mooring.framework.cycle import Cycle
-from mooring.framework.grouping import (
+from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.grouping import (
     Group,
     GroupWayOut,
     Plan,
@@ -35,8 +35,8 @@ from mooring.framework.grouping import (
     checked_plan,
     checked_way_out,
 )
-from mooring.framework.profile import Hook, Profile
-from mooring.framework.status import Status, unschedulable
+from mooring.framework.api.status import Status, unschedulable
+from mooring.framework.running.profile import Hook, Profile
 
 if TYPE_CHECKING:
     from mooring.engine.engine import Engine

@@ -17,9 +17,9 @@ from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.full_evaluation import rows_mask
 from mooring.engine.placement.node_trial import demand_of
 from mooring.engine.placement.placing import Narrowed
-from mooring.framework.grouping import Group
-from mooring.framework.status import Status
-from mooring.framework.trial import Demand
+from mooring.framework.api.grouping import Group
+from mooring.framework.api.node_trial import Demand
+from mooring.framework.api.status import Status
 
 if TYPE_CHECKING:
     from mooring.engine.engine import Engine

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from mooring.engine.cycle.victims import make_room as make_room_for_pod
 from mooring.engine.decisions import Decision
-from mooring.framework.answers import PostFilterResult
-from mooring.framework.grouping import Group, GroupWayOut
+from mooring.framework.api.answers import PostFilterResult
+from mooring.framework.api.grouping import Group, GroupWayOut
 
 if TYPE_CHECKING:
     from mooring.engine.engine import Engine

@@ -12,9 +12,9 @@ from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.fit_error import FitError
 from mooring.engine.placement.placing import Choice, Narrowed
 from mooring.engine.queue.queued_pod import QueuedPod
-from mooring.framework.cycle import Cycle
-from mooring.framework.domain import DomainPlugin
-from mooring.framework.status import unresolvable
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.domain import DomainPlugin
+from mooring.framework.api.status import unresolvable
 
 if TYPE_CHECKING:
     from mooring.engine.engine import Engine

@@ -21,8 +21,8 @@ from mooring.engine.gangs.members import attempt_at
 from mooring.engine.placement.full_evaluation import rows_mask
 from mooring.engine.placement.node_trial import demand_of
 from mooring.engine.placement.placing import Narrowed
-from mooring.framework.capacity import Alike, room_for
-from mooring.framework.trial import Demand
+from mooring.framework.api.capacity import Alike, room_for
+from mooring.framework.api.node_trial import Demand
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:

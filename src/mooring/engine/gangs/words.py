@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from mooring.engine.placement.fit_error import FitError
-from mooring.framework.grouping import Group
+from mooring.framework.api.grouping import Group
 
 INSUFFICIENT = "Insufficient "
 

@@ -25,9 +25,9 @@ from mooring.engine.events import (
 )
 from mooring.engine.intake.object_changes import event, node_update_events, object_event, pod_update_events
 from mooring.errors import Unreadable
-from mooring.framework import answers
-from mooring.framework.events import ASSIGNED_POD, NODE, Action
-from mooring.framework.profile import Hook
+from mooring.framework.api import answers
+from mooring.framework.api.events import ASSIGNED_POD, NODE, Action
+from mooring.framework.running.profile import Hook
 from mooring.model.objects import Node, Object, Pod
 
 if TYPE_CHECKING:

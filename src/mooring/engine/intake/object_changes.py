@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from mooring.framework.events import ASSIGNED_POD, NODE, UNSCHEDULABLE_POD, Action, ClusterEvent
+from mooring.framework.api.events import ASSIGNED_POD, NODE, UNSCHEDULABLE_POD, Action, ClusterEvent
 from mooring.model.objects import Node, Object, Pod
 from mooring.model.requests import Request
 

@@ -27,7 +27,7 @@ from mooring.engine.events import (
     PodDeleted,
 )
 from mooring.errors import MooringError
-from mooring.framework.measures import NOT_TAKEN_IN
+from mooring.framework.metrics.families import NOT_TAKEN_IN
 from mooring.model.amounts import LARGEST
 from mooring.model.objects import Node, NodeSpec, Object, ObjectMeta, Pod, PodSpec
 

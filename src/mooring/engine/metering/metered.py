@@ -38,9 +38,10 @@ from mooring.engine.placement.placing import Choice, Placer
 from mooring.engine.queue.hints import Hints
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.engine.queue.scheduling_queue import SchedulingQueue
-from mooring.framework.cycle import Cycle
-from mooring.framework.events import ASSIGNED_POD, NODE, UNSCHEDULABLE_POD
-from mooring.framework.measures import (
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.events import ASSIGNED_POD, NODE, UNSCHEDULABLE_POD
+from mooring.framework.api.status import Code, Status
+from mooring.framework.metrics.families import (
     AFTER_FLUSH,
     ALGORITHM_SECONDS,
     ATTEMPT_SECONDS,
@@ -50,9 +51,8 @@ from mooring.framework.measures import (
     POD_SLI_SECONDS,
     PREEMPTION_VICTIMS,
 )
-from mooring.framework.meter import Lazy, Meter
-from mooring.framework.status import Code, Status
-from mooring.framework.watching import CODE_NAMES, ERROR, SUCCESS, code_name
+from mooring.framework.metrics.meter import Lazy, Meter
+from mooring.framework.running.watching import CODE_NAMES, ERROR, SUCCESS, code_name
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.full_evaluation import FullEvaluation
 from mooring.engine.placement.nominator import Nominator
 from mooring.engine.placement.placing import Placer
-from mooring.framework.cycle import Cycle
-from mooring.framework.measures import FULL_EVALUATIONS, POINT_SECONDS
-from mooring.framework.meter import Lazy, Meter, Samples
-from mooring.framework.session import Session
-from mooring.framework.status import Code
-from mooring.framework.watching import CODE_NAMES, ERROR, SUCCESS
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.session import Session
+from mooring.framework.api.status import Code
+from mooring.framework.metrics.families import FULL_EVALUATIONS, POINT_SECONDS
+from mooring.framework.metrics.meter import Lazy, Meter, Samples
+from mooring.framework.running.watching import CODE_NAMES, ERROR, SUCCESS
 from mooring.model.objects import Pod
 
 

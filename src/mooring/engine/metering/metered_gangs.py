@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.engine.decisions import SCHEDULER_ERROR, Decision, Evict, Wait
 from mooring.engine.gangs.gang_cycle import GroupCycle, Tried
-from mooring.framework.measures import (
+from mooring.framework.metrics.families import (
     GANG_CYCLE_SECONDS,
     GROUP_ALGORITHM_SECONDS,
     GROUP_ATTEMPT_SECONDS,
     GROUP_ATTEMPTS,
 )
-from mooring.framework.meter import Meter
+from mooring.framework.metrics.meter import Meter
 
 if TYPE_CHECKING:
     from mooring.engine.engine import Engine

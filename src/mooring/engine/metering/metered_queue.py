@@ -11,9 +11,9 @@ import msgspec
 from mooring.engine.queue.hints import Hints, Wanting
 from mooring.engine.queue.queued_pod import QueuedPod, Where
 from mooring.engine.queue.scheduling_queue import SchedulingQueue
-from mooring.framework.events import ClusterEvent, Hint, HintFunction, Interest
-from mooring.framework.measures import HINT_SECONDS, INCOMING_PODS
-from mooring.framework.meter import Count, Lazy, Meter
+from mooring.framework.api.events import ClusterEvent, Hint, HintFunction, Interest
+from mooring.framework.metrics.families import HINT_SECONDS, INCOMING_PODS
+from mooring.framework.metrics.meter import Count, Lazy, Meter
 from mooring.model.objects import Pod
 
 ACTIVE, BACKOFF, UNSCHEDULABLE = "active", "backoff", "unschedulable"

@@ -17,10 +17,10 @@ from mooring.engine.placement.lasting_answers import keeps_filters
 from mooring.engine.placement.nominator import Nominator
 from mooring.engine.placement.verdicts import Verdict
 from mooring.errors import PluginFailed
-from mooring.framework import answers
-from mooring.framework.cycle import Cycle
-from mooring.framework.session import Session
-from mooring.framework.status import Status
+from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.session import Session
+from mooring.framework.api.status import Status
 from mooring.model.objects import Pod
 
 CLASSES_KNOWN = 64

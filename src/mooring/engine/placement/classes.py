@@ -15,12 +15,12 @@ from msgspec.structs import astuple
 from mooring.cluster.labelsets import LabelSets
 from mooring.cluster.recent import Recent
 from mooring.engine.placement.pipeline import Pipeline, make_pipeline
-from mooring.framework import answers
-from mooring.framework.forms import Filter, Scorer
-from mooring.framework.inspection import pre_filters_some, signs_itself
-from mooring.framework.plugin import WHOLE_POD, Plugin
-from mooring.framework.profile import Profile
-from mooring.framework.scope import UNSIGNABLE, Scope
+from mooring.framework.api import answers
+from mooring.framework.api.plugin import WHOLE_POD, Plugin
+from mooring.framework.api.scope import UNSIGNABLE, Scope
+from mooring.framework.running.forms import Filter, Scorer
+from mooring.framework.running.inspection import pre_filters_some, signs_itself
+from mooring.framework.running.profile import Profile
 from mooring.model.objects import Pod, PodSpec
 
 ANYTHING = Scope.CLUSTER  # looked up once, as it is compared with for every pod

@@ -10,7 +10,7 @@ import numpy as np
 
 from mooring.cluster.columns import Bools, Rows
 from mooring.cluster.nodes import NodeTable
-from mooring.framework.status import Code, Status
+from mooring.framework.api.status import Code, Status
 
 NO_NODES = "no nodes available to schedule pods"
 

@@ -21,15 +21,15 @@ from mooring.engine.placement.node_by_node import Asking, normalized
 from mooring.engine.placement.partly_kept import PartlyKept
 from mooring.engine.placement.row_statuses import RowStatuses
 from mooring.errors import OverBudget
-from mooring.framework import answers
-from mooring.framework.answers import FILTER_CODES
-from mooring.framework.budget import leave_out
-from mooring.framework.cycle import Cycle
-from mooring.framework.forms import Filter, Scorer
-from mooring.framework.plugin import Plugin
-from mooring.framework.scope import Scope
-from mooring.framework.session import Job, Session, Task
-from mooring.framework.status import Code, Status, skip
+from mooring.framework.api import answers
+from mooring.framework.api.answers import FILTER_CODES
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.session import Job, Session, Task
+from mooring.framework.api.status import Code, Status, skip
+from mooring.framework.running.budget import leave_out
+from mooring.framework.running.forms import Filter, Scorer
 from mooring.model.objects import Pod
 
 SESSION = "session"

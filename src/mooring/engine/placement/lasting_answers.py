@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from mooring.engine.placement.classes import PodClass
-from mooring.framework import answers
-from mooring.framework.cycle import Cycle
-from mooring.framework.domain import DomainPlugin
-from mooring.framework.forms import Filter
-from mooring.framework.plugin import Plugin
+from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.domain import DomainPlugin
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.running.forms import Filter
 from mooring.model.objects import Pod
 
 

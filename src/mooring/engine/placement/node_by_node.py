@@ -17,12 +17,12 @@ from mooring.cluster.columns import Bools
 from mooring.cluster.nodes import Ints
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.errors import OverBudget
-from mooring.framework import answers
-from mooring.framework.answers import FILTER_CODES
-from mooring.framework.cycle import Cycle
-from mooring.framework.forms import Filter, Form, Scorer
-from mooring.framework.normalize import MAX_SCORE
-from mooring.framework.scope import Scope
+from mooring.framework.api import answers
+from mooring.framework.api.answers import FILTER_CODES
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.normalize import MAX_SCORE
+from mooring.framework.api.scope import Scope
+from mooring.framework.running.forms import Filter, Form, Scorer
 from mooring.model.objects import Pod
 
 NOTHING_SAID = {type(None)}

@@ -11,13 +11,13 @@ from mooring.cluster.columns import Bools
 from mooring.cluster.pods import Placed
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.lasting_answers import can_reject
-from mooring.framework import answers
-from mooring.framework.cycle import Cycle
-from mooring.framework.domain import DomainPlugin
-from mooring.framework.forms import Filter
-from mooring.framework.scope import Scope
-from mooring.framework.status import Status
-from mooring.framework.trial import Amounts, Demand
+from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.domain import DomainPlugin
+from mooring.framework.api.node_trial import Amounts, Demand
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Status
+from mooring.framework.running.forms import Filter
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:

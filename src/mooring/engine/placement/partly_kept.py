@@ -19,10 +19,10 @@ from mooring.cluster.nodes import Ints
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.engine.placement.classes import PodClass
 from mooring.errors import PluginFailed
-from mooring.framework import answers
-from mooring.framework.cycle import Cycle
-from mooring.framework.forms import Filter, Form, Scorer
-from mooring.framework.plugin import Plugin
+from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.running.forms import Filter, Form, Scorer
 from mooring.model.objects import Pod
 
 ROWS_KEPT = 2_000_000  # over all classes: about 30 bytes each

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from mooring.cluster.nodes import NodeTable
-from mooring.framework.domain import DomainPlugin
-from mooring.framework.forms import Filter, Scorer
-from mooring.framework.plugin import Plugin
-from mooring.framework.profile import Hook, Profile
-from mooring.framework.scope import Scope
+from mooring.framework.api.domain import DomainPlugin
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.scope import Scope
+from mooring.framework.running.forms import Filter, Scorer
+from mooring.framework.running.profile import Hook, Profile
 from mooring.model.objects import PodSpec
 
 

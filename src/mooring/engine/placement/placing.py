@@ -30,11 +30,11 @@ from mooring.engine.placement.sampling import Sampling
 from mooring.engine.placement.ties import Ties
 from mooring.engine.placement.verdicts import Verdicts
 from mooring.errors import PluginFailed
-from mooring.framework import answers
-from mooring.framework.budget import left_out
-from mooring.framework.cycle import Cycle
-from mooring.framework.session import Session
-from mooring.framework.status import Status, unresolvable
+from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.session import Session
+from mooring.framework.api.status import Status, unresolvable
+from mooring.framework.running.budget import left_out
 from mooring.model.objects import Pod
 
 Rows = Sequence[int]

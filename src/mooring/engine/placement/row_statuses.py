@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.columns import Bools, Rows
-from mooring.framework.answers import Rejections
-from mooring.framework.status import Code, Status
+from mooring.framework.api.answers import Rejections
+from mooring.framework.api.status import Code, Status
 
 NONE = 0  # the number of rows that do not reject
 

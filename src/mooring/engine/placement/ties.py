@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.view import ClusterView
-from mooring.framework.cycle import Cycle
-from mooring.framework.forms import Scorer
-from mooring.framework.profile import Profile
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.running.forms import Scorer
+from mooring.framework.running.profile import Profile
 from mooring.model.objects import Pod
 
 RANDOM, FIRST = "Random", "First"

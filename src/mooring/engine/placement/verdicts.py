@@ -16,9 +16,9 @@ from mooring.cluster.columns import Bools
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.full_evaluation import FullEvaluation
 from mooring.engine.placement.row_statuses import RowStatuses
-from mooring.framework.cycle import Cycle
-from mooring.framework.plugin import Plugin
-from mooring.framework.status import Code, Status
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.status import Code, Status
 from mooring.model.objects import Pod
 
 VERDICTS_KEPT = 200  # classes

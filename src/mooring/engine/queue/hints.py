@@ -9,10 +9,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from mooring.engine.queue.queued_pod import QueuedPod
-from mooring.framework import answers
-from mooring.framework.events import EVERYTHING, NODE, Action, ClusterEvent, Hint, Interest
-from mooring.framework.plugin import Plugin
-from mooring.framework.profile import Profile
+from mooring.framework.api import answers
+from mooring.framework.api.events import EVERYTHING, NODE, Action, ClusterEvent, Hint, Interest
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.running.profile import Profile
 from mooring.model.objects import Pod
 
 EXTENDER = "Extender"  # what extenders reject is rejected by a plugin of this name

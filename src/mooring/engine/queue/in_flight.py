@@ -7,7 +7,7 @@ waited for may have come just then.
 from __future__ import annotations
 
 from mooring.engine.queue.queued_pod import IN_FLIGHT, QueuedPod
-from mooring.framework.events import ClusterEvent
+from mooring.framework.api.events import ClusterEvent
 
 
 class InFlight:

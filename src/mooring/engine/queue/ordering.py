@@ -7,9 +7,9 @@ from functools import cmp_to_key
 from typing import Any
 
 from mooring.engine.queue.queued_pod import QueuedPod
-from mooring.framework import answers
-from mooring.framework.plugin import Plugin
-from mooring.framework.profile import Profile
+from mooring.framework.api import answers
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.running.profile import Profile
 
 
 class Shown:

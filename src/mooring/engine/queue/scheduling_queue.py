@@ -15,8 +15,8 @@ from mooring.engine.queue.hints import AFTER_BACKOFF, IMMEDIATELY, SKIP, Hints, 
 from mooring.engine.queue.in_flight import InFlight
 from mooring.engine.queue.ordering import Order
 from mooring.engine.queue.queued_pod import ACTIVE, IN_FLIGHT, QueuedPod, Where
-from mooring.framework.events import ANY, Action, ClusterEvent
-from mooring.framework.status import Status
+from mooring.framework.api.events import ANY, Action, ClusterEvent
+from mooring.framework.api.status import Status
 from mooring.model.objects import Pod
 
 FLUSH_EVERY_S = 30  # how often pods stuck in the unschedulable part are looked for

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from urllib.parse import urlsplit
 
-from mooring.framework.measures import Family, Kind
-from mooring.framework.meter import FOLD_ABOVE, Labels, Samples
+from mooring.framework.metrics.families import Family, Kind
+from mooring.framework.metrics.meter import FOLD_ABOVE, Labels, Samples
 
 SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 BYTES = (64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216)

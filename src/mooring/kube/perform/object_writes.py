@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from mooring.errors import ApiError, ConfigError, Conflict, NotFound
-from mooring.framework.writes import Write
+from mooring.framework.api.writes import Write
 from mooring.kube import discovery
 from mooring.kube.client import MERGE, Client
 from mooring.kube.http.call_slots import STATUS, Slots

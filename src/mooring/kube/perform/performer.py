@@ -17,8 +17,8 @@ from mooring.engine.decisions import Bind, Consult, Decision, Evict, Look, Nomin
 from mooring.engine.events import BindFailed, Bound, Consulted, Event, EvictFailed, PodDeleted
 from mooring.errors import ApiError, MooringError
 from mooring.extender.client import ExtenderClient
-from mooring.framework.binding import Binder, BindingFailed, run_binding
-from mooring.framework.writes import Write
+from mooring.framework.api.writes import Write
+from mooring.framework.running.binding import Binder, BindingFailed, run_binding
 from mooring.kube.client import Client
 from mooring.kube.http.call_slots import BINDING, STATUS, Slots
 from mooring.kube.http.write_fence import NotLeading

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from mooring.engine.engine import Engine
 from mooring.engine.queue.hints import interests_of
-from mooring.framework.events import ANY, ASSIGNED_POD, NODE, POD, UNSCHEDULABLE_POD
-from mooring.framework.plugin import Plugin
+from mooring.framework.api.events import ANY, ASSIGNED_POD, NODE, POD, UNSCHEDULABLE_POD
+from mooring.framework.api.plugin import Plugin
 from mooring.kube.resources import BY_KIND
 
 ALWAYS = frozenset({POD, NODE})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mooring.config.durations import Duration
 from mooring.errors import ArgsError, FieldMistake, did_you_mean
-from mooring.framework.plugin import PluginArgs
+from mooring.framework.api.plugin import PluginArgs
 from mooring.plugins.coscheduling.declared import MatchPolicy
 from mooring.plugins.coscheduling.topology.layers import LayerEntry, from_args
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import msgspec
 
-from mooring.framework.handle import Lister
+from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
 
 NOT_INIT = "gang has not init, gangName: {}, podName: {}"

@@ -6,8 +6,8 @@ Told, and acted upon, only when pods are decided: a scheduler that merely stands
 from __future__ import annotations
 
 from mooring.config.durations import format_duration
-from mooring.framework.handle import Handle
-from mooring.framework.measures import GANG_START_SECONDS, GANGS_TIMED_OUT, WAITING_GANG_GROUPS
+from mooring.framework.api.handle import Handle
+from mooring.framework.metrics.families import GANG_START_SECONDS, GANGS_TIMED_OUT, WAITING_GANG_GROUPS
 from mooring.plugins.coscheduling import recovery
 from mooring.plugins.coscheduling.deadlines import Deadlines
 from mooring.plugins.coscheduling.gang import Member, State

@@ -5,7 +5,7 @@ Messages are Koordinator's, or Kubernetes' for gangs declared its way.
 
 from __future__ import annotations
 
-from mooring.framework.handle import Handle
+from mooring.framework.api.handle import Handle
 from mooring.plugins.coscheduling.following import Following
 from mooring.plugins.coscheduling.gang import Member, State
 from mooring.plugins.coscheduling.table import Gangs

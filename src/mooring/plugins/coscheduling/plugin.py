@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.config.durations import format_duration
-from mooring.framework.cycle import Cycle
-from mooring.framework.endpoints import Asked, Endpoint
-from mooring.framework.events import UNSCHEDULABLE_POD, Action, Hint, Interest
-from mooring.framework.grouping import Group, GroupTrial, GroupWayOut
-from mooring.framework.handle import Handle
-from mooring.framework.plugin import concerns_only, nothing_to_do
-from mooring.framework.status import SKIP, Status, unresolvable, unschedulable, wait
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.endpoints import Asked, Endpoint
+from mooring.framework.api.events import UNSCHEDULABLE_POD, Action, Hint, Interest
+from mooring.framework.api.grouping import Group, GroupTrial, GroupWayOut
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.plugin import concerns_only, nothing_to_do
+from mooring.framework.api.status import SKIP, Status, unresolvable, unschedulable, wait
 from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling import order, view
 from mooring.plugins.coscheduling.args import CoschedulingArgs

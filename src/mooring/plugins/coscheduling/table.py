@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from mooring.framework.handle import Lister
+from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling.args import CoschedulingArgs
 from mooring.plugins.coscheduling.declared import Declared, Terms

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from mooring.errors import ArgsError, FieldMistake
-from mooring.framework.plugin import PluginArgs
+from mooring.framework.api.plugin import PluginArgs
 from mooring.model.names import is_qualified_name
 from mooring.plugins.scored_resources import CPU_AND_MEMORY, ResourceSpec
 

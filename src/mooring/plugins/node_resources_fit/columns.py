@@ -9,7 +9,7 @@ import numpy as np
 from mooring.cluster.columns import Bools, Rows
 from mooring.cluster.nodes import Ints
 from mooring.cluster.view import NodeView
-from mooring.framework.forms import PodColumns
+from mooring.framework.running.forms import PodColumns
 from mooring.model.objects import Pod, PodSpec
 from mooring.plugins.node_resources_fit.strategies import Asked, Strategy
 from mooring.plugins.pod_amounts import FIRST_SLOTS, PodAmounts, with_room

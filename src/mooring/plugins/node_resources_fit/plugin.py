@@ -11,13 +11,13 @@ import numpy as np
 from mooring.cluster.columns import Bools, NodeColumns
 from mooring.cluster.nodes import MOST_TAKEN, Column, Ints, NodeTable
 from mooring.cluster.view import NodeView
-from mooring.framework.answers import Rejections, failed
-from mooring.framework.cycle import Cycle
-from mooring.framework.events import NODE, POD, Action, Hint, Interest
-from mooring.framework.handle import Handle
-from mooring.framework.plugin import Plugin, nothing_to_do, reads_spec_only
-from mooring.framework.scope import Scope
-from mooring.framework.status import Status, unresolvable, unschedulable
+from mooring.framework.api.answers import Rejections, failed
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.events import NODE, POD, Action, Hint, Interest
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.plugin import Plugin, nothing_to_do, reads_spec_only
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Status, unresolvable, unschedulable
 from mooring.model.names import is_extended_resource
 from mooring.model.objects import Node, Pod, PodSpec
 from mooring.model.requests import node_allocatable, pod_request

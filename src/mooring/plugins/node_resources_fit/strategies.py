@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.nodes import Column, Ints
-from mooring.framework.normalize import MAX_SCORE
+from mooring.framework.api.normalize import MAX_SCORE
 from mooring.plugins.node_resources_fit.args import ScoringStrategy, UtilizationShapePoint
 from mooring.plugins.pod_amounts import Floats
 from mooring.plugins.scored_resources import CPU_AND_MEMORY, MOST_WEIGHT

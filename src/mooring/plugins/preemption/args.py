@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mooring.errors import ArgsError, FieldMistake
-from mooring.framework.plugin import PluginArgs
+from mooring.framework.api.plugin import PluginArgs
 
 MOST_PERCENT = 100
 PERCENTAGE, ABSOLUTE = "minCandidateNodesPercentage", "minCandidateNodesAbsolute"

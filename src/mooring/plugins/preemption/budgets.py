@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from mooring.cluster.pods import Placed
-from mooring.framework.handle import Lister
+from mooring.framework.api.handle import Lister
 from mooring.model.objects import LabelSelector, Object
 from mooring.model.selectors import Requirement, SelectorError, label_requirements
 

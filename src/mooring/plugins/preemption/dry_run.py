@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from mooring.cluster.pods import Placed
 from mooring.errors import PluginFailed
-from mooring.framework.cycle import Cycle
-from mooring.framework.handle import Handle
-from mooring.framework.status import Code, Status, unresolvable
-from mooring.framework.trial import Trial
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.node_trial import Trial
+from mooring.framework.api.status import Code, Status, unresolvable
 from mooring.model.objects import Pod
 from mooring.plugins.preemption.budgets import Budget, violating
 from mooring.plugins.preemption.choice import Candidate

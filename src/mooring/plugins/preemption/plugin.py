@@ -10,14 +10,14 @@ import numpy as np
 
 from mooring.cluster.pods import RELEASING, Placed
 from mooring.errors import PluginFailed
-from mooring.framework.ahead import LooksAhead
-from mooring.framework.answers import PostFilterResult, Statuses
-from mooring.framework.cycle import Cycle
-from mooring.framework.events import POD, Action, Hint, Interest
-from mooring.framework.handle import Handle
-from mooring.framework.offers import Answered, Offer, Room
-from mooring.framework.plugin import Plugin, concerns_only
-from mooring.framework.status import Code, Status, unresolvable, unschedulable
+from mooring.framework.api.answers import PostFilterResult, Statuses
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.events import POD, Action, Hint, Interest
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.offers import Answered, Offer, Room
+from mooring.framework.api.plugin import Plugin, concerns_only
+from mooring.framework.api.preparation import LooksAhead
+from mooring.framework.api.status import Code, Status, unresolvable, unschedulable
 from mooring.model.objects import Pod
 from mooring.plugins.preemption.args import DefaultPreemptionArgs
 from mooring.plugins.preemption.budgets import KIND, Budgets

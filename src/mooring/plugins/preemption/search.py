@@ -8,9 +8,9 @@ import numpy as np
 
 from mooring.cluster.columns import Bools, Rows
 from mooring.errors import PluginFailed
-from mooring.framework.answers import Statuses
-from mooring.framework.status import Code, Status
-from mooring.framework.trial import Demand, Others
+from mooring.framework.api.answers import Statuses
+from mooring.framework.api.node_trial import Demand, Others
+from mooring.framework.api.status import Code, Status
 from mooring.plugins.preemption.choice import Candidate, better
 from mooring.plugins.preemption.dry_run import ALL_STAY, NO_VICTIMS_REASON, DryRun
 from mooring.plugins.preemption.prospects import Prospects

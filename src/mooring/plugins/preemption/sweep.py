@@ -13,7 +13,7 @@ import numpy as np
 
 from mooring.cluster.columns import Bools, Rows
 from mooring.cluster.nodes import Ints
-from mooring.framework.trial import Amounts
+from mooring.framework.api.node_trial import Amounts
 from mooring.model.objects import Pod
 from mooring.model.requests import Request
 from mooring.plugins.preemption.choice import PRIORITY_OFFSET

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.framework.handle import Handle
+from mooring.framework.api.handle import Handle
 from mooring.model.objects import (
     LabelSelector,
     LabelSelectorRequirement,

@@ -12,7 +12,7 @@ from math import frexp, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from mooring.framework.growing import Ints
+from mooring.framework.api.growing_ints import Ints
 
 Floats = NDArray[np.float64]
 

@@ -9,13 +9,13 @@ import msgspec
 
 from mooring.cluster.counts import RowCounts
 from mooring.cluster.view import NodeView
-from mooring.framework.cycle import Cycle
-from mooring.framework.domain import DomainPlugin
-from mooring.framework.events import NODE, POD, Action, Hint, Interest
-from mooring.framework.handle import Handle
-from mooring.framework.normalize import minimum_maximum
-from mooring.framework.plugin import PluginArgs
-from mooring.framework.status import Status, unresolvable
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.domain import DomainPlugin
+from mooring.framework.api.events import NODE, POD, Action, Hint, Interest
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.normalize import minimum_maximum
+from mooring.framework.api.plugin import PluginArgs
+from mooring.framework.api.status import Status, unresolvable
 from mooring.model.objects import Node, Object, Pod
 from mooring.plugins.kept import Sign
 from mooring.plugins.topology.carried import NOTHING_AGAINST, Against, Carried, CarriedIndex

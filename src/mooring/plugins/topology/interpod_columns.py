@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mooring.cluster.columns import Bools
-from mooring.framework.growing import Ints
-from mooring.framework.key_columns import KeyColumns
+from mooring.framework.api.growing_ints import Ints
+from mooring.framework.api.key_columns import KeyColumns
 from mooring.plugins.topology.sums import DomainSums
 from mooring.plugins.topology.token_columns import TokenColumn
 

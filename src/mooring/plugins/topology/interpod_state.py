@@ -9,8 +9,8 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from mooring.cluster.counts import RowCounts
-from mooring.framework.domain import Key
-from mooring.framework.status import Status, unresolvable, unschedulable
+from mooring.framework.api.domain import Key
+from mooring.framework.api.status import Status, unresolvable, unschedulable
 from mooring.plugins.topology.interpod_columns import InterPodColumns
 from mooring.plugins.topology.members import Memberships
 from mooring.plugins.topology.sums import MISSING, DomainSums, Token, combined

@@ -9,13 +9,13 @@ import msgspec
 
 from mooring.cluster.counts import RowCounts
 from mooring.errors import ArgsError, FieldMistake
-from mooring.framework.cycle import Cycle
-from mooring.framework.domain import DomainPlugin
-from mooring.framework.events import NODE, POD, Action, Hint, Interest
-from mooring.framework.handle import Handle
-from mooring.framework.normalize import MAX_SCORE
-from mooring.framework.plugin import PluginArgs
-from mooring.framework.status import Status, error
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.domain import DomainPlugin
+from mooring.framework.api.events import NODE, POD, Action, Hint, Interest
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.normalize import MAX_SCORE
+from mooring.framework.api.plugin import PluginArgs
+from mooring.framework.api.status import Status, error
 from mooring.model.objects import Node, Pod, TopologySpreadConstraint
 from mooring.model.selectors import canonical
 from mooring.plugins.kept import Sign

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 
 from mooring.cluster.columns import Bools
-from mooring.framework.growing import Ints
-from mooring.framework.key_columns import KeyColumns
+from mooring.framework.api.growing_ints import Ints
+from mooring.framework.api.key_columns import KeyColumns
 from mooring.plugins.topology.constraints import HOSTNAME, IGNORED, Constraint
 from mooring.plugins.topology.go_math import Floats, half_away_all, log
 from mooring.plugins.topology.sums import DomainSums

@@ -10,8 +10,8 @@ import msgspec
 from numpy.typing import NDArray
 
 from mooring.cluster.counts import RowCounts
-from mooring.framework.domain import Key
-from mooring.framework.status import Status, unresolvable, unschedulable
+from mooring.framework.api.domain import Key
+from mooring.framework.api.status import Status, unresolvable, unschedulable
 from mooring.model.objects import Pod
 from mooring.plugins.topology.constraints import HOSTNAME, IGNORED, Constraint
 from mooring.plugins.topology.eligible import members_of

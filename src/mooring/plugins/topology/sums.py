@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.counts import RowCounts
-from mooring.framework.growing import Ints
+from mooring.framework.api.growing_ints import Ints
 from mooring.plugins.topology.members import Members
 
 MISSING = None  # the token of a node that lacks the key

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from mooring.framework.domain import FollowingState
+from mooring.framework.api.domain import FollowingState
 from mooring.plugins.topology.sums import DomainSums, together
 
 

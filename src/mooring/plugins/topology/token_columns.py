@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mooring.cluster.columns import Bools
-from mooring.framework.growing import Growing, Ints
+from mooring.framework.api.growing_ints import Growing, Ints
 from mooring.plugins.topology.sums import MISSING, NOWHERE, DomainSums, Token
 
 

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from mooring.framework.domain import Key
+from mooring.framework.api.domain import Key
 from mooring.plugins.topology.sums import MISSING, NOWHERE, Token
 
 T = TypeVar("T")

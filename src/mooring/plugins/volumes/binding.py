@@ -13,11 +13,11 @@ import numpy as np
 from mooring.cluster.columns import Bools, NodeColumns
 from mooring.cluster.view import NodeView
 from mooring.errors import ArgsError, FieldMistake
-from mooring.framework.cycle import Cycle
-from mooring.framework.events import NODE, POD, Action, Hint, Interest
-from mooring.framework.handle import Handle
-from mooring.framework.plugin import Plugin, PluginArgs, reads_spec_only
-from mooring.framework.status import SKIP, Status, error
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.events import NODE, POD, Action, Hint, Interest
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.plugin import Plugin, PluginArgs, reads_spec_only
+from mooring.framework.api.status import SKIP, Status, error
 from mooring.model.objects import Pod
 from mooring.plugins.node_resources_fit.args import UtilizationShapePoint, unsorted_points
 from mooring.plugins.volumes import binding_hints as hints

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mooring.framework.events import Hint
+from mooring.framework.api.events import Hint
 from mooring.model.objects import Object, Pod
 from mooring.plugins.volumes.kinds import MIGRATED_PLUGINS, read_capacity, read_csi_driver
 from mooring.plugins.volumes.pod_volumes import uses_claim

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from mooring.errors import ApiError
-from mooring.framework.handle import Api
+from mooring.framework.api.handle import Api
 from mooring.model.objects import Object, Pod
 from mooring.plugins.volumes import kinds
 from mooring.plugins.volumes.kinds import Claim, Volume, read_claim, read_volume

@@ -9,7 +9,7 @@ import numpy as np
 
 from mooring.cluster.columns import Bools, StaticColumns
 from mooring.cluster.view import StaticNode
-from mooring.framework.status import Status, unresolvable
+from mooring.framework.api.status import Status, unresolvable
 from mooring.model.objects import Pod
 from mooring.plugins.node_terms import any_term
 from mooring.plugins.volumes.assumed import AssumedStorage

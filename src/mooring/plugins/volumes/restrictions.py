@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from mooring.cluster.view import NodeView
-from mooring.framework.cycle import Cycle
-from mooring.framework.events import NODE, POD, Action, Hint, Interest
-from mooring.framework.handle import Handle
-from mooring.framework.plugin import Plugin, PluginArgs, reads_spec_only
-from mooring.framework.status import SKIP, Status, unresolvable, unschedulable
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.events import NODE, POD, Action, Hint, Interest
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.plugin import Plugin, PluginArgs, reads_spec_only
+from mooring.framework.api.status import SKIP, Status, unresolvable, unschedulable
 from mooring.model.objects import Pod
 from mooring.plugins.volumes import kinds
 from mooring.plugins.volumes.disks import clash

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from mooring.framework.handle import Handle
+from mooring.framework.api.handle import Handle
 from mooring.model.objects import Object
 from mooring.plugins.volumes import kinds
 from mooring.plugins.volumes.kinds import (

@@ -9,11 +9,11 @@ import numpy as np
 
 from mooring.cluster.columns import Bools, NodeColumns, StaticColumns
 from mooring.cluster.view import NodeView
-from mooring.framework.cycle import Cycle
-from mooring.framework.events import NODE, Action, Hint, Interest
-from mooring.framework.handle import Handle
-from mooring.framework.plugin import Plugin, PluginArgs, reads_spec_only
-from mooring.framework.status import SKIP, Status, unresolvable
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.events import NODE, Action, Hint, Interest
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.plugin import Plugin, PluginArgs, reads_spec_only
+from mooring.framework.api.status import SKIP, Status, unresolvable
 from mooring.model.objects import Object, Pod
 from mooring.plugins.volumes import kinds
 from mooring.plugins.volumes.kinds import WAIT_FOR_FIRST_CONSUMER, Claim

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from mooring.framework.rehearsal import StageHandle
-from mooring.framework.writes import Write
+from mooring.framework.api.writes import Write
+from mooring.framework.loading.rehearsal import StageHandle
 from mooring.model.objects import Object, ObjectMeta, OwnerReference, Pod
 from mooring.plugins.coscheduling.controller.gang import SIGS
 from mooring.plugins.coscheduling.controller.podgroups import PodGroups

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from mooring.app.simulating import simulate
-from mooring.framework.writes import Write
+from mooring.framework.api.writes import Write
 from mooring.sim.performer import Performer
 
 NODE = """

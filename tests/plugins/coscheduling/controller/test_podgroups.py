@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.framework.writes import Write
+from mooring.framework.api.writes import Write
 from mooring.plugins.coscheduling.controller.gang import KUBERNETES, SIGS, X_K8S
 from mooring.plugins.coscheduling.controller.podgroups import RESEND_S
 from mooring.plugins.coscheduling.declared import MatchPolicy, Terms

@@ -9,7 +9,7 @@ import msgspec
 from engine.stage import BUILT_IN, Stage, node, pod
 from mooring.engine.decisions import Bind, Decision, Evict, Nominate, Wait
 from mooring.engine.events import ObjectAdded
-from mooring.framework.plugin import Plugin
+from mooring.framework.api.plugin import Plugin
 from mooring.model.objects import Node, Object, ObjectMeta, Pod, PodCondition
 from mooring.plugins.coscheduling import Coscheduling
 

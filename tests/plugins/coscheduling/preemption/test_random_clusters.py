@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.stage import made, node, pod
 from mooring.engine.decisions import Bind
-from mooring.framework.status import unschedulable
+from mooring.framework.api.status import unschedulable
 from mooring.model.objects import Pod
 from plugins.coscheduling.preemption.arena import Answer, Arena, answer, gang_pods
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from engine.stage import made, node, pod
-from mooring.framework.status import unresolvable, unschedulable
+from mooring.framework.api.status import unresolvable, unschedulable
 from mooring.model.objects import Pod
 from plugins.coscheduling.preemption.arena import HIGH, Arena, gang_pods, leaving, nodes_of, started
 

@@ -13,7 +13,7 @@ from mooring.config.load import load_config
 from mooring.engine.decisions import Decision
 from mooring.engine.events import ObjectAdded, ObjectChanged, Tick
 from mooring.errors import ArgsError, ConfigError
-from mooring.framework.writes import Write
+from mooring.framework.api.writes import Write
 from mooring.model.objects import Object, ObjectMeta
 from mooring.plugins.catalogue import make_registry
 from mooring.plugins.coscheduling import keys

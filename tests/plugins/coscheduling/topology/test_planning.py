@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from mooring.cluster.view import NodeView
-from mooring.framework.grouping import Group, Plan
-from mooring.framework.status import Code, Status
+from mooring.framework.api.grouping import Group, Plan
+from mooring.framework.api.status import Code, Status
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.topology.planning import Planner
 from mooring.plugins.coscheduling.topology.spec import (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mooring.framework.cycle import Cycle
-from mooring.framework.status import Code
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.status import Code
 from mooring.plugins.coscheduling.topology.marks import Marks
 from mooring.plugins.coscheduling.topology.scoring import SelectorScores, ranks
 from mooring.plugins.coscheduling.topology.spec import SELECTOR_ANNOTATION

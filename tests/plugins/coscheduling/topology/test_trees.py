@@ -9,8 +9,8 @@ import pytest
 
 from mooring.engine.intake.objects import Objects
 from mooring.errors import ManifestError
-from mooring.framework.handle import Lister
-from mooring.framework.rehearsal import StageHandle
+from mooring.framework.api.handle import Lister
+from mooring.framework.loading.rehearsal import StageHandle
 from mooring.model.objects import Node, Object, ObjectMeta
 from mooring.plugins.coscheduling.topology.layers import from_args
 from mooring.plugins.coscheduling.topology.spec import GatherRule, Wish

@@ -14,8 +14,8 @@ from typing import Any
 from mooring.engine.placement.kept.buckets import Raws
 from mooring.engine.placement.kept.domains import Domains
 from mooring.engine.placement.kept.group_columns import GroupColumns
-from mooring.framework.domain import Key
-from mooring.framework.forms import Scorer
+from mooring.framework.api.domain import Key
+from mooring.framework.running.forms import Scorer
 
 REMEMBERED = 16
 MOST_LONE = 1024

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mooring.framework.normalize import MAX_SCORE
+from mooring.framework.api.normalize import MAX_SCORE
 
 NARROW, WIDE = np.dtype(np.int16), np.dtype(np.int32)
 

@@ -12,10 +12,10 @@ from mooring.cluster.cluster import Cluster
 from mooring.cluster.view import ClusterView
 from mooring.engine.placement.kept.buckets import Raws
 from mooring.engine.placement.kept.forms import Forms
-from mooring.framework import answers
-from mooring.framework.cycle import Cycle
-from mooring.framework.domain import DomainPlugin, DomainState, FollowingState, Key
-from mooring.framework.forms import Scorer
+from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.domain import DomainPlugin, DomainState, FollowingState, Key
+from mooring.framework.running.forms import Scorer
 from mooring.model.objects import Pod
 
 Numbered = tuple[NDArray[Any], Sequence[Key]]  # a number for each row, and the key of each number

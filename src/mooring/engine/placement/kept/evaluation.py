@@ -28,8 +28,8 @@ from mooring.engine.placement.kept.matrix import Matrix
 from mooring.engine.placement.kept.rows import RowForms
 from mooring.engine.placement.kept.static import FEW_ROWS, StaticPart
 from mooring.errors import PluginFailed
-from mooring.framework import answers
-from mooring.framework.cycle import Cycle
+from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
 
 FLAT_BYTES = 6  # a row in arrays: a base, and the number of a group
 OWN_BYTES = 32_768  # about what there is besides, however few rows there are: class, forms, states

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from mooring.engine.placement.classes import PodClass
-from mooring.framework.cycle import Cycle
-from mooring.framework.forms import Filter, Scorer
-from mooring.framework.plugin import Plugin
-from mooring.framework.scope import Scope
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.scope import Scope
+from mooring.framework.running.forms import Filter, Scorer
 
 MOST_KNOWN = 256
 

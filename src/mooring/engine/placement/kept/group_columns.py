@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mooring.cluster.columns import Bools
-from mooring.framework import answers
-from mooring.framework.forms import Scorer
-from mooring.framework.growing import Growing, Ints
+from mooring.framework.api import answers
+from mooring.framework.api.growing_ints import Growing, Ints
+from mooring.framework.running.forms import Scorer
 
 if TYPE_CHECKING:
     from mooring.engine.placement.kept.buckets import Raws

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mooring.engine.placement.kept.group_columns import NO_GROUP, GroupColumns
-from mooring.framework.growing import Growing, Ints
+from mooring.framework.api.growing_ints import Growing, Ints
 
 if TYPE_CHECKING:
     from mooring.engine.placement.kept.buckets import Group

@@ -23,7 +23,7 @@ from mooring.engine.placement.kept.buckets import Bases
 from mooring.engine.placement.kept.forms import Forms
 from mooring.engine.placement.kept.static import StaticPart
 from mooring.errors import PluginFailed
-from mooring.framework.forms import OverPods
+from mooring.framework.running.forms import OverPods
 
 if TYPE_CHECKING:
     from mooring.engine.placement.kept.evaluation import KeptEvaluation

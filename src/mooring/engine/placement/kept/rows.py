@@ -18,12 +18,12 @@ from mooring.engine.placement.kept.bases import nowhere
 from mooring.engine.placement.kept.buckets import Bases
 from mooring.engine.placement.kept.forms import Forms
 from mooring.engine.placement.kept.static import StaticPart
-from mooring.framework import answers
-from mooring.framework.answers import FILTER_CODES
-from mooring.framework.cycle import Cycle
-from mooring.framework.forms import Filter, Scorer
-from mooring.framework.normalize import MAX_SCORE
-from mooring.framework.podshape import PodShape
+from mooring.framework.api import answers
+from mooring.framework.api.answers import FILTER_CODES
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.normalize import MAX_SCORE
+from mooring.framework.api.pod_shape import PodShape
+from mooring.framework.running.forms import Filter, Scorer
 
 MOST_KNOWN = 512  # rows with different amounts
 KNOWN_BYTES = 450  # about as much as one of them takes

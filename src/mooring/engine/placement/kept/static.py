@@ -19,9 +19,9 @@ from mooring.engine.placement.kept.bases import WIDE, nowhere
 from mooring.engine.placement.kept.buckets import Bases, Raws
 from mooring.engine.placement.kept.coding import Codes, distinct
 from mooring.engine.placement.kept.forms import Forms
-from mooring.framework import answers
-from mooring.framework.cycle import Cycle
-from mooring.framework.inspection import moves_only_with_nodes
+from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.running.inspection import moves_only_with_nodes
 
 FEW_ROWS = 24  # up to here one node at a time is quicker than columns
 NOWHERE = nowhere(WIDE)

@@ -23,9 +23,9 @@ from mooring.engine.placement.kept.evaluation import KeptEvaluation
 from mooring.engine.placement.kept.forms import Forms, KnownForms
 from mooring.engine.placement.kept.matrix import FEWEST, Matrix
 from mooring.engine.placement.kept.static import StaticPart
-from mooring.framework.cycle import Cycle
-from mooring.framework.plugin import WHOLE_POD
-from mooring.framework.scope import Scope
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import WHOLE_POD
+from mooring.framework.api.scope import Scope
 
 BYTES_KEPT = 96 * 2**20  # of all evaluations
 LAST_DECISIONS = 64  # by which it is judged how many classes are busy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mooring.framework.handle import Handle, Lister
+from mooring.framework.api.handle import Handle, Lister
 from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling.controller.podgroups import PodGroups
 from mooring.plugins.coscheduling.declared import Terms

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from mooring.framework.handle import Handle
-from mooring.framework.writes import Write
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.writes import Write
 from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling.controller import conditions, phases
 from mooring.plugins.coscheduling.controller.gang import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.framework.handle import Lister
+from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling.declared import Declared, Form, Terms
 from mooring.plugins.coscheduling.forms.pod_group import field, mapping, mappings, spec_of

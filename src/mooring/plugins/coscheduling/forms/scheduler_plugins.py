@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mooring.framework.handle import Lister
+from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object
 from mooring.plugins.coscheduling import keys
 from mooring.plugins.coscheduling.declared import Terms

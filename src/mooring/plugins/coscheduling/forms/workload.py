@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mooring.framework.handle import Lister
+from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling.declared import Declared, Form, Terms
 from mooring.plugins.coscheduling.forms.kubernetes import TOO_FEW, WAIT_S, WORKLOAD, policy_terms

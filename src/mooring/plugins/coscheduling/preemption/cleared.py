@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from mooring.cluster.pods import Placed
-from mooring.framework.grouping import GroupTrial
+from mooring.framework.api.grouping import GroupTrial
 from mooring.plugins.coscheduling.preemption.disruptions import Count
 from mooring.plugins.coscheduling.preemption.possible import Possible
 

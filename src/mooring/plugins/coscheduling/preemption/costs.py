@@ -13,8 +13,8 @@ from heapq import heappop, heappush
 import numpy as np
 
 from mooring.cluster.nodes import MOST_TAKEN, Ints
-from mooring.framework.capacity import Freed
-from mooring.framework.trial import Demand
+from mooring.framework.api.capacity import Freed
+from mooring.framework.api.node_trial import Demand
 from mooring.plugins.coscheduling.preemption.possible import Places, Possible
 
 Key = tuple[int, int, str, int]

@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from mooring.cluster.pods import Placed
-from mooring.framework.grouping import Group
+from mooring.framework.api.grouping import Group
 from mooring.model.objects import Pod
 
 

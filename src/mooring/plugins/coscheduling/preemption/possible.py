@@ -15,7 +15,7 @@ from mooring.cluster.charge import Charge, Charges
 from mooring.cluster.columns import Rows
 from mooring.cluster.nodes import MOST_TAKEN, Ints, NodeTable
 from mooring.cluster.pods import Hold, Placed, PodTable
-from mooring.framework.capacity import Freed
+from mooring.framework.api.capacity import Freed
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.preemption.gangs import PlacedGangs, Standing
 

@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 
 from mooring.cluster.pods import Placed
-from mooring.framework.grouping import Group, GroupTrial, GroupWayOut
-from mooring.framework.handle import Handle
-from mooring.framework.status import Status, unschedulable
-from mooring.framework.trial import Demand
+from mooring.framework.api.grouping import Group, GroupTrial, GroupWayOut
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.node_trial import Demand
+from mooring.framework.api.status import Status, unschedulable
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.preemption.cleared import Cleared
 from mooring.plugins.coscheduling.preemption.disruptions import Count, Disruptions

@@ -9,10 +9,10 @@ import numpy as np
 
 from mooring.cluster.columns import Bools
 from mooring.cluster.nodes import Ints, NodeTable
-from mooring.framework.capacity import Alike, Freed, room_for
-from mooring.framework.grouping import Group, GroupTrial
-from mooring.framework.status import Code, Status
-from mooring.framework.trial import Demand
+from mooring.framework.api.capacity import Alike, Freed, room_for
+from mooring.framework.api.grouping import Group, GroupTrial
+from mooring.framework.api.node_trial import Demand
+from mooring.framework.api.status import Code, Status
 from mooring.model.objects import Pod
 
 Starts = Callable[[Collection[str]], bool]

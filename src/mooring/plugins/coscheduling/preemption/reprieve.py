@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from mooring.cluster.pods import Placed
-from mooring.framework.grouping import GroupTrial
+from mooring.framework.api.grouping import GroupTrial
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.preemption.disruptions import Disruptions
 from mooring.plugins.coscheduling.preemption.gangs import Standing

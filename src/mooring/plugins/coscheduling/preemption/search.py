@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
 from mooring.cluster.view import NodeView
-from mooring.framework.grouping import Group, GroupTrial, Plan, Room
-from mooring.framework.status import Status
+from mooring.framework.api.grouping import Group, GroupTrial, Plan, Room
+from mooring.framework.api.status import Status
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.preemption.cleared import Cleared
 from mooring.plugins.coscheduling.preemption.costs import Costs, pods_to_go

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
-from mooring.framework.grouping import Group
+from mooring.framework.api.grouping import Group
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.gang import HOLDING_OR_BOUND, Gang
 from mooring.plugins.coscheduling.group import GangGroup

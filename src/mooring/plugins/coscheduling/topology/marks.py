@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 
-from mooring.framework.handle import Handle
+from mooring.framework.api.handle import Handle
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.topology.spec import selector_of
 from mooring.plugins.coscheduling.topology.trees import NodeLabels

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from mooring.errors import ManifestError
-from mooring.framework.grouping import Group, Plan, Room
-from mooring.framework.handle import Handle
-from mooring.framework.status import Status, unresolvable
-from mooring.framework.writes import Write
+from mooring.framework.api.grouping import Group, Plan, Room
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.status import Status, unresolvable
+from mooring.framework.api.writes import Write
 from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling.forms.kai import Kai
 from mooring.plugins.coscheduling.forms.kubernetes import Kubernetes

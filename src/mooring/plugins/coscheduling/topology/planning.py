@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mooring.errors import ManifestError
-from mooring.framework.grouping import Group, Plan, Room
-from mooring.framework.handle import Handle
-from mooring.framework.status import Status, unresolvable, unschedulable
+from mooring.framework.api.grouping import Group, Plan, Room
+from mooring.framework.api.handle import Handle
+from mooring.framework.api.status import Status, unresolvable, unschedulable
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.topology.layers import Layout
 from mooring.plugins.coscheduling.topology.marks import Marks

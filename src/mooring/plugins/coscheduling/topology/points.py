@@ -6,12 +6,12 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from mooring.cluster.view import NodeView, StaticNode
-from mooring.framework.cycle import Cycle
-from mooring.framework.events import ASSIGNED_POD, NODE, Action, Hint, Interest
-from mooring.framework.grouping import Group, Plan, Room
-from mooring.framework.normalize import reversed_maximum
-from mooring.framework.plugin import Plugin
-from mooring.framework.status import SKIP, Status
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.events import ASSIGNED_POD, NODE, Action, Hint, Interest
+from mooring.framework.api.grouping import Group, Plan, Room
+from mooring.framework.api.normalize import reversed_maximum
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.status import SKIP, Status
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.args import CoschedulingArgs
 from mooring.plugins.coscheduling.forms import is_member

@@ -14,9 +14,9 @@ import numpy as np
 
 from mooring.cluster.view import NodeView, StaticNode
 from mooring.errors import ManifestError
-from mooring.framework.cycle import Cycle
-from mooring.framework.normalize import reversed_maximum
-from mooring.framework.status import Status, skip
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.normalize import reversed_maximum
+from mooring.framework.api.status import Status, skip
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.topology.marks import Marks
 from mooring.plugins.coscheduling.topology.spec import selector_of

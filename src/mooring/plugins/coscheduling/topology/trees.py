@@ -12,7 +12,7 @@ from typing import Any
 from mooring.cluster.nodes import NodeTable
 from mooring.cluster.pods import Hold, PodTable
 from mooring.errors import ManifestError
-from mooring.framework.handle import Handle
+from mooring.framework.api.handle import Handle
 from mooring.model.objects import Object
 from mooring.plugins.coscheduling.topology.layers import (
     Layout,

@@ -20,16 +20,16 @@ from mooring.cluster.columns import Bools, NodeColumns, Rows, StaticColumns
 from mooring.cluster.nodes import Ints, NodeTable
 from mooring.cluster.view import ClusterView, NodeView, StaticNode
 from mooring.errors import PluginFailed, PointTimedOut
-from mooring.framework import answers
-from mooring.framework.answers import FILTER_CODES, Mask, Rejections
-from mooring.framework.budget import Ledger
-from mooring.framework.cycle import Cycle
-from mooring.framework.inspection import signs_itself
-from mooring.framework.normalize import MAX_SCORE, Normalizer
-from mooring.framework.plugin import Plugin
-from mooring.framework.podshape import PodShape
-from mooring.framework.scope import Scope
-from mooring.framework.status import Status, unschedulable
+from mooring.framework.api import answers
+from mooring.framework.api.answers import FILTER_CODES, Mask, Rejections
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.normalize import MAX_SCORE, Normalizer
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.pod_shape import PodShape
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Status, unschedulable
+from mooring.framework.running.budget import Ledger
+from mooring.framework.running.inspection import signs_itself
 from mooring.model.objects import Pod
 
 Each = TypeVar("Each")

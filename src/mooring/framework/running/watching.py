@@ -9,15 +9,15 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from mooring.framework.measures import (
+from mooring.framework.api.points import POINTS
+from mooring.framework.api.status import Code, Status
+from mooring.framework.metrics.families import (
     PLUGIN_EVALUATIONS,
     PLUGIN_SECONDS,
     POINT_SECONDS,
     PREEMPTION_ATTEMPTS,
 )
-from mooring.framework.meter import Count, Lazy, Meter, Samples
-from mooring.framework.points import POINTS
-from mooring.framework.status import Code, Status
+from mooring.framework.metrics.meter import Count, Lazy, Meter, Samples
 
 # kube-scheduler's label of each point; a point that is not here is not watched.
 GATE = {"pre_enqueue": "PreEnqueue"}  # timed, and never in between: every pod passes

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from mooring.framework.measures import Family
+from mooring.framework.metrics.families import Family
 
 GAPS = 17  # single plugins are timed in a cycle out of 2 to 18: a tenth of all, as in kube-scheduler
 FOLD_ABOVE = 4096  # observations of a series kept apart before they are sorted into buckets

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from mooring.framework.answers import PostFilterResult, Statuses, are_pods
-from mooring.framework.cycle import Cycle
-from mooring.framework.status import Status
+from mooring.framework.api.answers import PostFilterResult, Statuses, are_pods
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.status import Status
 from mooring.model.objects import Pod
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from mooring.errors import PolicyError, did_you_mean, wants_the_end
-from mooring.framework.plugin import Plugin
+from mooring.framework.api.plugin import Plugin
 
 GROUP = "mooring.plugins"
 

@@ -8,7 +8,7 @@ from typing import Protocol, Self
 import msgspec
 
 from mooring.cluster.columns import Bools
-from mooring.framework.status import Status
+from mooring.framework.api.status import Status
 
 Amounts = tuple[tuple[str, int], ...]  # resources by name
 

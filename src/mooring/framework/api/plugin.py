@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import msgspec
 
-from mooring.framework.endpoints import Endpoint
-from mooring.framework.scope import Scope
+from mooring.framework.api.endpoints import Endpoint
+from mooring.framework.api.scope import Scope
 
 if TYPE_CHECKING:
-    from mooring.framework.handle import Handle
+    from mooring.framework.api.handle import Handle
     from mooring.model.objects import Pod
 
 
@@ -88,7 +88,7 @@ class Plugin:
         return True
 
     def endpoints(self) -> Mapping[str, Endpoint]:
-        """What the plugin shows of itself over HTTP, by path; see `mooring.framework.endpoints`."""
+        """What the plugin shows of itself over HTTP, by path; see `mooring.framework.api.endpoints`."""
         return {}
 
 

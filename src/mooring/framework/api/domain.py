@@ -16,11 +16,11 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from mooring.cluster.view import NodeView
-from mooring.framework.cycle import Cycle
-from mooring.framework.key_columns import KeyColumns, LiftedColumns, disagreement
-from mooring.framework.plugin import Plugin
-from mooring.framework.scope import Scope
-from mooring.framework.status import SKIP, Status
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.key_columns import KeyColumns, LiftedColumns, disagreement
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import SKIP, Status
 from mooring.model.objects import Pod
 
 Key = Hashable

@@ -13,12 +13,12 @@ from mooring.cluster.labelsets import LabelTest
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.config.feature_gates import FeatureGates
 from mooring.errors import ScopeError
-from mooring.framework.cycle import Cycle
-from mooring.framework.meter import Meter
-from mooring.framework.scope import Scope
-from mooring.framework.status import Status
-from mooring.framework.trial import Demand, Trial
-from mooring.framework.writes import Write
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.node_trial import Demand, Trial
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Status
+from mooring.framework.api.writes import Write
+from mooring.framework.metrics.meter import Meter
 from mooring.model.objects import Object, Pod
 
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from mooring.cluster.columns import Rows
 from mooring.errors import ApiError, PluginFailed, ScopeError, wants_the_end
-from mooring.framework.normalize import MAX_SCORE
-from mooring.framework.status import Code, Status
+from mooring.framework.api.normalize import MAX_SCORE
+from mooring.framework.api.status import Code, Status
 from mooring.model.objects import ObjectMeta, Pod
 
 log = logging.getLogger("mooring.plugins")

@@ -11,12 +11,12 @@ from types import CoroutineType
 from typing import Any
 
 from mooring.errors import MooringError
-from mooring.framework import answers
-from mooring.framework.cycle import Cycle
-from mooring.framework.handle import Api
-from mooring.framework.profile import Hook, Profile
-from mooring.framework.status import Code, Status
-from mooring.framework.watching import TimedPoint
+from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.handle import Api
+from mooring.framework.api.status import Code, Status
+from mooring.framework.running.profile import Hook, Profile
+from mooring.framework.running.watching import TimedPoint
 from mooring.model.objects import Pod
 
 Binder = Callable[[Pod, str], Awaitable[bool]]  # an extender; False leaves the pod to the bind plugins

@@ -1,22 +1,18 @@
-"""A profile: the plugins of one scheduler name, made and sorted by the points they serve."""
+"""A profile: the plugins of one scheduler name, sorted by the points they serve."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container
 from typing import Any, NamedTuple
 
-from mooring.config.document import Origin
 from mooring.config.profiles import ProfilePlan
-from mooring.errors import ArgsError, ConfigError, FieldMistake, Mistake, wants_the_end
-from mooring.framework.budget import Budgets
-from mooring.framework.forms import Filter, Scorer
-from mooring.framework.handle import Handle
-from mooring.framework.inspection import built_in, pods_concerned, signs_itself
-from mooring.framework.meter import Meter
-from mooring.framework.plugin import Plugin
-from mooring.framework.points import POINTS
-from mooring.framework.registry import Registry
-from mooring.framework.watching import timed, watched
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.points import POINTS
+from mooring.framework.metrics.meter import Meter
+from mooring.framework.running.budget import Budgets
+from mooring.framework.running.forms import Filter, Scorer
+from mooring.framework.running.inspection import built_in, pods_concerned, signs_itself
+from mooring.framework.running.watching import timed, watched
 from mooring.model.objects import Pod
 
 BINDING = ("pre_bind", "bind", "post_bind")
@@ -141,56 +137,3 @@ class Profile:
         """Policies that are set aside and whose scores the pod goes without, and why."""
         found = {name: ledgers.scoring.left_out_for(pod) for name, ledgers in self.ledgers.items()}
         return {name: why for name, why in found.items() if why}
-
-
-def make_profile(
-    plan: ProfilePlan,
-    registry: Registry,
-    handle_for: Callable[[type[Plugin]], Handle],
-    meter: Meter | None = None,
-    budgets: Budgets | None = None,
-) -> Profile:
-    """Makes each plugin of a plan once, however many points it serves. ConfigError with every mistake that
-    plugins find in their arguments."""
-    names = plan.plugin_names()
-    tie_breaker = () if plan.ties in ("Random", "First") or plan.ties in names else (plan.ties,)
-    plugins = {}
-    mistakes: list[Mistake] = []
-    cause: BaseException | None = None
-    for name in (*names, *tie_breaker):
-        plugin = registry.get(name)
-        try:
-            plugins[name] = plugin(plan.args.get(name) or plugin.Args(), handle_for(plugin))
-        except BaseException as error:
-            if wants_the_end(error):
-                raise
-            cause = error
-            mistakes += _mistakes(name, plan.origins.get(name), error)
-    if mistakes:
-        raise ConfigError(mistakes) from cause
-    return Profile(plan, plugins, meter, budgets)
-
-
-def make_profiles(plans: Iterable[ProfilePlan], make: Callable[[ProfilePlan], Profile]) -> dict[str, Profile]:
-    """The profiles by name; ConfigError with the mistakes of all of them."""
-    profiles: dict[str, Profile] = {}
-    errors: list[ConfigError] = []
-    for plan in plans:
-        try:
-            profiles[plan.scheduler_name] = make(plan)
-        except ConfigError as error:
-            errors.append(error)
-    if errors:
-        raise ConfigError([mistake for error in errors for mistake in error.mistakes]) from errors[0]
-    return profiles
-
-
-def _mistakes(name: str, origin: Origin | None, error: BaseException) -> Iterator[Mistake]:
-    """What a plugin that cannot be made says, at the place of its arguments or of the field it names."""
-    if isinstance(error, ArgsError):
-        found: Iterable[FieldMistake] = error.mistakes
-    else:
-        what = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        found = [FieldMistake((), what)]
-    for field, what, _ in found:
-        yield Mistake(origin.place(field) if origin else "", f'initializing plugin "{name}": {what}')

@@ -17,14 +17,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from mooring.config.profiles import ProfilePlan
 from mooring.errors import OverBudget, PointTimedOut
-from mooring.framework import answers
-from mooring.framework.cycle import Cycle
-from mooring.framework.inspection import built_in
-from mooring.framework.measures import OVER_BUDGET, SET_ASIDE
-from mooring.framework.meter import Meter
-from mooring.framework.plugin import Plugin
-from mooring.framework.steps import timed_steps
-from mooring.framework.watching import LABELS
+from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.metrics.families import OVER_BUDGET, SET_ASIDE
+from mooring.framework.metrics.meter import Meter
+from mooring.framework.running.inspection import built_in
+from mooring.framework.running.timed_steps import timed_steps
+from mooring.framework.running.watching import LABELS
 from mooring.model.objects import Pod
 
 log = logging.getLogger("mooring.plugins")

@@ -19,17 +19,17 @@ from mooring.cluster.labelsets import LabelTest
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.config.feature_gates import FeatureGates
 from mooring.errors import Mistake, PluginFailed, PolicyError, wants_the_end
-from mooring.framework import answers
-from mooring.framework.cycle import Cycle
-from mooring.framework.domain import DomainPlugin
-from mooring.framework.forms import Filter, Scorer
-from mooring.framework.handle import Handle, Lister, WaitingPod, looks_too_far
-from mooring.framework.inspection import place_of, pods_concerned
-from mooring.framework.plugin import Plugin
-from mooring.framework.scope import Scope
-from mooring.framework.status import Code, Status
-from mooring.framework.trial import Demand, Trial
-from mooring.framework.writes import Write
+from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
+from mooring.framework.api.domain import DomainPlugin
+from mooring.framework.api.handle import Handle, Lister, WaitingPod, looks_too_far
+from mooring.framework.api.node_trial import Demand, Trial
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.scope import Scope
+from mooring.framework.api.status import Code, Status
+from mooring.framework.api.writes import Write
+from mooring.framework.running.forms import Filter, Scorer
+from mooring.framework.running.inspection import place_of, pods_concerned
 from mooring.model.objects import (
     Container,
     Node,

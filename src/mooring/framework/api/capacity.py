@@ -10,7 +10,7 @@ import numpy as np
 
 from mooring.cluster.columns import Bools
 from mooring.cluster.nodes import MOST_TAKEN, Ints, NodeTable
-from mooring.framework.trial import Demand
+from mooring.framework.api.node_trial import Demand
 
 TOO_MANY_PODS = "Too many pods"
 

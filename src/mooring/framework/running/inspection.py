@@ -7,10 +7,10 @@ from collections.abc import Container, Iterator
 from typing import Any
 
 from mooring.errors import Mistake, PolicyError, did_you_mean
-from mooring.framework import answers
-from mooring.framework.plugin import Plugin, PluginArgs
-from mooring.framework.points import POINTS, Point
-from mooring.framework.scope import Scope
+from mooring.framework.api import answers
+from mooring.framework.api.plugin import Plugin, PluginArgs
+from mooring.framework.api.points import POINTS, Point
+from mooring.framework.api.scope import Scope
 
 
 def implemented_points(plugin: type[Plugin]) -> list[str]:

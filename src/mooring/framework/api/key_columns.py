@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.columns import Bools
-from mooring.framework.growing import Ints
+from mooring.framework.api.growing_ints import Ints
 
 if TYPE_CHECKING:
-    from mooring.framework.domain import DomainState, Key
+    from mooring.framework.api.domain import DomainState, Key
 
 
 class KeyColumns(ABC):

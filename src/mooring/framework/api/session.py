@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mooring.cluster.view import ClusterView, NodeView
-from mooring.framework import answers
-from mooring.framework.status import REJECTIONS, Status, unschedulable
+from mooring.framework.api import answers
+from mooring.framework.api.status import REJECTIONS, Status, unschedulable
 from mooring.model.objects import Pod
 
 LARGEST = 2**62  # of a number: what is far out of range must not upset the sum

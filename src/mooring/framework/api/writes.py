@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from mooring.framework.answers import shown
+from mooring.framework.api.answers import shown
 
 
 class Write(msgspec.Struct, frozen=True):

@@ -16,9 +16,9 @@ from typing import Any, Protocol, Self
 import msgspec
 
 from mooring.cluster.view import NodeView
-from mooring.framework import answers
-from mooring.framework.status import REJECTIONS, Status
-from mooring.framework.trial import Demand
+from mooring.framework.api import answers
+from mooring.framework.api.node_trial import Demand
+from mooring.framework.api.status import REJECTIONS, Status
 from mooring.model.objects import Pod
 
 

@@ -8,11 +8,11 @@ import msgspec
 
 from mooring.config.catalogue import PluginUse
 from mooring.errors import PolicyError
-from mooring.framework.discovery import class_at
-from mooring.framework.inspection import check_plugin, implemented_points, place_of, source_of
-from mooring.framework.plugin import Plugin, PluginArgs
-from mooring.framework.points import POINTS
-from mooring.framework.rehearsal import rehearse
+from mooring.framework.api.plugin import Plugin, PluginArgs
+from mooring.framework.api.points import POINTS
+from mooring.framework.loading.discovery import class_at
+from mooring.framework.loading.rehearsal import rehearse
+from mooring.framework.running.inspection import check_plugin, implemented_points, place_of, source_of
 
 
 class Registry:

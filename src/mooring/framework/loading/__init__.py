@@ -1,0 +1,1 @@
+"""Finds plugins, looks them over, tries them, and makes profiles of them."""

@@ -1,0 +1,1 @@
+"""What the scheduler measures about itself."""
