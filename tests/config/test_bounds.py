@@ -18,7 +18,7 @@ from mooring.config.load import load_config
 from mooring.errors import ConfigError, InputError, ManifestError, did_you_mean
 from mooring.kube.access.kubeconfig_file import read_kubeconfig
 from mooring.plugins.catalogue import make_registry
-from mooring.sim.manifests import read_manifests
+from mooring.sim.manifests.manifests import read_manifests
 
 DEEP = 20_000
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(

@@ -20,9 +20,9 @@ from mooring.framework.api.writes import Write
 from mooring.kube.resources import BY_KIND
 from mooring.kube.watch.followed_kinds import kinds_read
 from mooring.plugins.catalogue import make_registry
-from mooring.sim.api import WorldApi
-from mooring.sim.kinds import CLUSTER_WIDE
 from mooring.sim.performer import Performer
+from mooring.sim.world.binding_api import WorldApi
+from mooring.sim.world.known_kinds import CLUSTER_WIDE
 
 Right = tuple[str, str, str]  # group, resource, verb
 GANGS = Path(__file__).parent / "gangs.yaml"

@@ -13,7 +13,7 @@ from mooring.engine.decisions import Bind, Nominate, Wait
 from mooring.framework.api.status import SKIP, Code, Status, error, unschedulable, wait
 from mooring.framework.running.binding import run_binding
 from mooring.model.objects import Pod
-from mooring.sim.api import run_to_end
+from mooring.sim.world.binding_api import run_to_end
 
 
 class Quiet:

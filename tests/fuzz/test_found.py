@@ -12,7 +12,7 @@ from mooring.errors import ConfigError, ManifestError
 from mooring.kube.access.kubeconfig import load_kubeconfig
 from mooring.kube.http.answer_parser import AnswerReader, BadAnswer
 from mooring.plugins.catalogue import make_registry
-from mooring.sim.manifests import read_manifests
+from mooring.sim.manifests.manifests import read_manifests
 
 VOLUME = "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: v}\nspec: "
 STATEFUL = """

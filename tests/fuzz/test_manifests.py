@@ -16,7 +16,7 @@ from mooring.app.making import make_engine
 from mooring.config.load import default_config
 from mooring.errors import ManifestError
 from mooring.plugins.catalogue import make_registry
-from mooring.sim.manifests import Entry, read_manifests
+from mooring.sim.manifests.manifests import Entry, read_manifests
 from mooring.sim.result import Result, to_json
 from mooring.sim.simulation import Simulation
 

@@ -27,8 +27,8 @@ import msgspec
 
 from mooring.config.document import read_documents
 from mooring.model.objects import Node, Object, ObjectMeta, Pod
-from mooring.sim.kinds import CLUSTER_WIDE
-from mooring.sim.loading import NAMESPACE_LABEL
+from mooring.sim.arrivals import NAMESPACE_LABEL
+from mooring.sim.world.known_kinds import CLUSTER_WIDE
 
 FOLDER = Path(__file__).parent / "scenarios"
 METADATA = {field.encode_name for field in msgspec.structs.fields(ObjectMeta)}

@@ -17,9 +17,9 @@ from mooring.framework.loading.registry import Registry
 from mooring.model.objects import Object, Pod
 from mooring.plugins.catalogue import add_policies, make_registry
 from mooring.sim.clock import Clock
-from mooring.sim.priorities import PriorityClasses
-from mooring.sim.workloads import PriorityClass
-from mooring.sim.world import World
+from mooring.sim.world.priorities import PriorityClasses
+from mooring.sim.world.workloads import PriorityClass
+from mooring.sim.world.world import World
 from parity.scenario import Scenario
 
 START = 1_800_000_000.0  # after everything that the objects of a scenario tell of

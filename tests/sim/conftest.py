@@ -7,8 +7,8 @@ from textwrap import dedent
 import pytest
 
 from mooring.sim.clock import Clock
-from mooring.sim.manifests import Entry, read_manifests
-from mooring.sim.world import World
+from mooring.sim.manifests.manifests import Entry, read_manifests
+from mooring.sim.world.world import World
 
 Read = Callable[[str], tuple[Entry, ...]]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from mooring.model.objects import Pod
+from mooring.sim.arrivals import Loader
 from mooring.sim.clock import Clock
 from mooring.sim.controllers import Controllers
-from mooring.sim.loading import Loader
-from mooring.sim.world import World
+from mooring.sim.world.world import World
 
 from .builders import node
 from .conftest import read

@@ -7,8 +7,8 @@ import pytest
 
 from mooring.errors import ManifestError
 from mooring.model.objects import Node, Pod
-from mooring.sim.manifests import read_manifests
-from mooring.sim.workloads import DaemonSet, Deployment, Job, PriorityClass, ReplicaSet, StatefulSet
+from mooring.sim.manifests.manifests import read_manifests
+from mooring.sim.world.workloads import DaemonSet, Deployment, Job, PriorityClass, ReplicaSet, StatefulSet
 
 from .conftest import read
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import random
 
-from mooring.sim.naming import SAFE_LETTERS, generated_name, made_up_uid, template_hash
+from mooring.sim.world.naming import SAFE_LETTERS, generated_name, made_up_uid, template_hash
 
 
 def test_names_repeat_with_the_seed() -> None:

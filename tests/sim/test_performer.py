@@ -13,7 +13,7 @@ from mooring.model.objects import Object, ObjectMeta
 from mooring.sim.clock import Clock
 from mooring.sim.history import History
 from mooring.sim.performer import Performer
-from mooring.sim.world import World
+from mooring.sim.world.world import World
 from sim.builders import node, pod
 
 GROUP = "scheduling.sigs.k8s.io/v1alpha1"

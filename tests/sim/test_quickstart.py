@@ -11,7 +11,7 @@ from mooring.engine.engine import Engine
 from mooring.framework.loading.discovery import installed_plugins
 from mooring.framework.loading.registry import Registry
 from mooring.plugins.defaults import DEFAULT_MULTI_POINT
-from mooring.sim.manifests import read_manifests
+from mooring.sim.manifests.manifests import read_manifests
 from mooring.sim.report import render
 from mooring.sim.result import Result, to_json
 from mooring.sim.simulation import Simulation

@@ -20,9 +20,9 @@ from mooring.model.objects import (
     Taint,
     Toleration,
 )
-from mooring.sim.defaults import default_node, default_spec
-from mooring.sim.priorities import PriorityClasses
-from mooring.sim.workloads import PriorityClass
+from mooring.sim.world.defaults import default_node, default_spec
+from mooring.sim.world.priorities import PriorityClasses
+from mooring.sim.world.workloads import PriorityClass
 
 
 def spec(**fields: object) -> PodSpec:

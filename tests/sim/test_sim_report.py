@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from mooring.sim.recorded import Recorded
 from mooring.sim.report import render, write_report
 from mooring.sim.report.wording import amount, duration, percent, size
 from mooring.sim.result import PendingPod, Result, Summary
 from mooring.sim.simulation import Simulation
 from mooring.sim.usage import NodeUse, Sample
+from mooring.sim.world.event_log import Recorded
 
 from .conftest import read
 from .first_fit import FirstFit

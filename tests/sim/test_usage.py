@@ -3,7 +3,7 @@ from __future__ import annotations
 from mooring.sim.clock import Clock
 from mooring.sim.history import History
 from mooring.sim.usage import KEPT_SAMPLES, Usage
-from mooring.sim.world import World
+from mooring.sim.world.world import World
 
 from .builders import node, pod
 

@@ -10,7 +10,7 @@ from mooring.errors import ApiError
 from mooring.model.objects import Object, ObjectMeta
 from mooring.sim.controllers.claims import EphemeralClaims
 from mooring.sim.controllers.volumes import VolumeController
-from mooring.sim.world import World
+from mooring.sim.world.world import World
 
 from .builders import node, pod
 

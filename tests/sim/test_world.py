@@ -7,8 +7,8 @@ from mooring.engine.events import Event, NodeAdded, NodeDeleted, PodAdded, PodCh
 from mooring.errors import ApiError
 from mooring.model.objects import Object, ObjectMeta, Pod, PodCondition, PodSchedulingGate
 from mooring.sim.clock import Clock
-from mooring.sim.workloads import RUNS_FOR
-from mooring.sim.world import World
+from mooring.sim.world.workloads import RUNS_FOR
+from mooring.sim.world.world import World
 
 from .builders import node, pod
 

@@ -10,7 +10,7 @@ from mooring.app.making import make_engine, read_config
 from mooring.config.feature_gates import FeatureGates
 from mooring.errors import Mistake
 from mooring.plugins.catalogue import make_registry
-from mooring.sim.manifests import read_manifests
+from mooring.sim.manifests.manifests import read_manifests
 from mooring.sim.result import Result
 from mooring.sim.simulation import Progress, Simulation
 

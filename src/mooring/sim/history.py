@@ -18,8 +18,8 @@ from mooring.engine.events import (
 )
 from mooring.model.objects import Pod
 from mooring.model.requests import Request
-from mooring.sim.kubelet import is_finished
 from mooring.sim.usage import Usage
+from mooring.sim.world.kubelet import is_finished
 
 
 class History:

@@ -16,14 +16,14 @@ from mooring.errors import ApiError, MooringError
 from mooring.framework.api.writes import Write
 from mooring.framework.running.binding import Binder, run_binding
 from mooring.model.objects import Pod, PodCondition
-from mooring.sim.api import WorldApi, run_to_end
 from mooring.sim.history import History
-from mooring.sim.merging import merged
-from mooring.sim.world import World
-from mooring.sim.writing import carry_out
+from mooring.sim.world.binding_api import WorldApi, run_to_end
+from mooring.sim.world.merge_patches import merged
+from mooring.sim.world.object_writes import carry_out
+from mooring.sim.world.world import World
 
 if TYPE_CHECKING:
-    from mooring.sim.extending import Extending
+    from mooring.sim.extender_calls import Extending
 
 
 class Performer:

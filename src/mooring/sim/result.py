@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from mooring.sim.gangs import GangResult
-from mooring.sim.recorded import Recorded
+from mooring.sim.gang_records import GangResult
 from mooring.sim.usage import NodeUse, Sample
+from mooring.sim.world.event_log import Recorded
 
 
 class PendingPod(msgspec.Struct, frozen=True):

@@ -23,21 +23,21 @@ from mooring.engine.events import Event, Tick
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.framework.api.handle import Api
 from mooring.model.objects import Pod
+from mooring.sim.arrivals import Loader, expected_pods, priority_classes, start_of
 from mooring.sim.clock import Clock, seconds_between
 from mooring.sim.controllers import Controllers
-from mooring.sim.defaults import DEFAULT_SCHEDULER
-from mooring.sim.gangs import GangBook
-from mooring.sim.getting_on import GOES_ROUND, GettingOn
+from mooring.sim.gang_records import GangBook
 from mooring.sim.history import History
-from mooring.sim.kubelet import GATED, is_finished
-from mooring.sim.loading import Loader, expected_pods, priority_classes, start_of
-from mooring.sim.manifests import Entry
+from mooring.sim.manifests.manifests import Entry
 from mooring.sim.performer import Performer
+from mooring.sim.progress import GOES_ROUND, GettingOn
 from mooring.sim.result import PendingPod, Result, Summary
-from mooring.sim.world import World
+from mooring.sim.world.defaults import DEFAULT_SCHEDULER
+from mooring.sim.world.kubelet import GATED, is_finished
+from mooring.sim.world.world import World
 
 if TYPE_CHECKING:
-    from mooring.sim.extending import Extending
+    from mooring.sim.extender_calls import Extending
 
 log = logging.getLogger("mooring.sim")
 
@@ -300,6 +300,6 @@ class Simulation:
 def _extending(extenders: Sequence[Extender]) -> Extending | None:
     if not extenders:
         return None
-    from mooring.sim.extending import Extending  # an HTTP client takes long to import
+    from mooring.sim.extender_calls import Extending  # an HTTP client takes long to import
 
     return Extending(extenders)

@@ -11,7 +11,7 @@ import pytest
 from mooring.kube.decode.decoders import Decoders
 from mooring.model.objects import Object, Pod, PodSchedulingGroup, WorkloadReference
 from mooring.plugins.coscheduling.forms import FORMS, declared_by, is_member
-from mooring.sim.manifests import read_manifests
+from mooring.sim.manifests.manifests import read_manifests
 from plugins.coscheduling.hand import GANG, Hand, labelled, member, pod, pod_group
 
 KAI, VOLCANO = "scheduling.run.ai/v2alpha2", "scheduling.volcano.sh/v1beta1"

@@ -14,7 +14,7 @@ from mooring.framework.api.status import SKIP
 from mooring.model.objects import Object, Pod
 from mooring.plugins.volumes.binding import NO_API, VolumeBinding
 from mooring.plugins.volumes.pod_claims import NONE_TO_BIND
-from mooring.sim.merging import patched_object
+from mooring.sim.world.merge_patches import patched_object
 from plugins.volumes.stage import HOST, Stage, node, pod, pv, pvc, storage_class
 
 MAKES = storage_class(provisioner="disk.example.com")

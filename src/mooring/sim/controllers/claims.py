@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from mooring.engine.events import Event, PodAdded, PodDeleted
 from mooring.model.objects import Object, ObjectMeta, OwnerReference, Pod, PodSpec
-from mooring.sim.kubelet import is_finished
-from mooring.sim.world import World
+from mooring.sim.world.kubelet import is_finished
+from mooring.sim.world.world import World
 
 CLAIM = "PersistentVolumeClaim"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from mooring.model.objects import Node, Object, ObjectMeta, OwnerReference, Pod, PodSpec
-from mooring.sim.workloads import RUNS_FOR, PodTemplate
-from mooring.sim.world import World
+from mooring.sim.world.workloads import RUNS_FOR, PodTemplate
+from mooring.sim.world.world import World
 
 
 class Controller:

@@ -11,9 +11,9 @@ from mooring.sim.controllers.job import JobController
 from mooring.sim.controllers.replicas import ReplicaSetController, read_replica_set, replica_set_of
 from mooring.sim.controllers.stateful import StatefulSetController
 from mooring.sim.controllers.volumes import VolumeController
-from mooring.sim.kubelet import is_finished
-from mooring.sim.workloads import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet, Workload
-from mooring.sim.world import World
+from mooring.sim.world.kubelet import is_finished
+from mooring.sim.world.workloads import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet, Workload
+from mooring.sim.world.world import World
 
 Owner = tuple[str, str, str]  # namespace, kind, name
 

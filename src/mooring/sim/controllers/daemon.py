@@ -21,10 +21,10 @@ from mooring.model.objects import (
 from mooring.model.selectors import NODE_NAME_FIELD, required_node_affinity_matches
 from mooring.model.taints import NO_EXECUTE, NO_SCHEDULE, first_untolerated
 from mooring.sim.controllers.controller import Controller
-from mooring.sim.defaults import NOT_READY, UNREACHABLE, UNSCHEDULABLE
-from mooring.sim.naming import template_hash
-from mooring.sim.workloads import DaemonSet, PodTemplate
-from mooring.sim.world import World
+from mooring.sim.world.defaults import NOT_READY, UNREACHABLE, UNSCHEDULABLE
+from mooring.sim.world.naming import template_hash
+from mooring.sim.world.workloads import DaemonSet, PodTemplate
+from mooring.sim.world.world import World
 
 # What a daemon's pod puts up with, so that it runs on nodes in trouble as well.
 TOLERATED = (

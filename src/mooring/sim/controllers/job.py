@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from mooring.model.objects import Object, Pod
 from mooring.sim.controllers.controller import Controller
-from mooring.sim.kubelet import is_finished
-from mooring.sim.workloads import Job
-from mooring.sim.world import World
+from mooring.sim.world.kubelet import is_finished
+from mooring.sim.world.workloads import Job
+from mooring.sim.world.world import World
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 

@@ -9,7 +9,7 @@ from mooring.model.quantity import format_quantity
 from mooring.plugins.volumes import kinds
 from mooring.plugins.volumes.binding_writes import reference_to
 from mooring.plugins.volumes.kinds import Claim, StorageClass, read_capacity
-from mooring.sim.world import World
+from mooring.sim.world.world import World
 
 STORAGE = "storage.k8s.io/v1"
 ZONE = "topology.kubernetes.io/zone"

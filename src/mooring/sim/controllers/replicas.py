@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from mooring.model.objects import Object, ObjectMeta, OwnerReference, Pod
 from mooring.sim.controllers.controller import Controller
-from mooring.sim.kubelet import is_finished
-from mooring.sim.naming import template_hash
-from mooring.sim.workloads import Deployment, ReplicaSet
-from mooring.sim.world import World
+from mooring.sim.world.kubelet import is_finished
+from mooring.sim.world.naming import template_hash
+from mooring.sim.world.workloads import Deployment, ReplicaSet
+from mooring.sim.world.world import World
 
 HASH_LABEL = "pod-template-hash"
 REVISION = "deployment.kubernetes.io/revision"

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from mooring.model.objects import Object, Pod, PodSpec
 from mooring.sim.controllers.claims import make_claim, with_claims
 from mooring.sim.controllers.controller import Controller
-from mooring.sim.kubelet import is_finished
-from mooring.sim.naming import template_hash
-from mooring.sim.workloads import StatefulSet
-from mooring.sim.world import World
+from mooring.sim.world.kubelet import is_finished
+from mooring.sim.world.naming import template_hash
+from mooring.sim.world.workloads import StatefulSet
+from mooring.sim.world.world import World
 
 POD_NAME = "statefulset.kubernetes.io/pod-name"
 POD_INDEX = "apps.kubernetes.io/pod-index"

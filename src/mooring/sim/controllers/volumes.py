@@ -17,7 +17,7 @@ from mooring.plugins.volumes.kinds import WAIT_FOR_FIRST_CONSUMER, Claim, Storag
 from mooring.plugins.volumes.matching import offer
 from mooring.plugins.volumes.provisioning import NO_PROVISIONER
 from mooring.sim.controllers.provisioner import Provisioner
-from mooring.sim.world import World
+from mooring.sim.world.world import World
 
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 STORAGE = "storage.k8s.io/v1"

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 
 from mooring.errors import Mistake
-from mooring.sim.checks import quantities, selectors
-from mooring.sim.checks.pods import not_negative, pod_spec, taint
-from mooring.sim.checks.storage import claim_templates
-from mooring.sim.checks.times import time_annotations
-from mooring.sim.spot import Spot
+from mooring.sim.manifests.checks import quantities, selectors
+from mooring.sim.manifests.checks.pods import not_negative, pod_spec, taint
+from mooring.sim.manifests.checks.storage import claim_templates
+from mooring.sim.manifests.checks.times import time_annotations
+from mooring.sim.manifests.located_value import Spot
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 LONGEST = 253

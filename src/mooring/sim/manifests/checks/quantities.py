@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from mooring.errors import Mistake, QuantityError
 from mooring.model.quantity import parse_quantity
-from mooring.sim.spot import Spot
+from mooring.sim.manifests.located_value import Spot
 
 
 def resource_list(resources: Spot) -> Iterator[Mistake]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from mooring.model.objects import ObjectMeta, PodSpec
-from mooring.sim.workloads import PriorityClass
+from mooring.sim.world.workloads import PriorityClass
 
 BUILT_IN = (
     PriorityClass(metadata=ObjectMeta(name="system-cluster-critical"), value=2_000_000_000),

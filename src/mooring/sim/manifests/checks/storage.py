@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from mooring.config.struct_check import convert
 from mooring.errors import Mistake
 from mooring.model.objects import LabelSelector, NodeSelector, ObjectMeta
-from mooring.sim.checks import quantities
-from mooring.sim.spot import Spot
+from mooring.sim.manifests.checks import quantities
+from mooring.sim.manifests.located_value import Spot
 
 
 def storage_mistakes(kind: str, spot: Spot) -> Iterator[Mistake]:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from mooring.config.durations import parse_duration
 from mooring.model.objects import Pod, PodCondition, PodStatus
-from mooring.sim.workloads import RUNS_FOR
+from mooring.sim.world.workloads import RUNS_FOR
 
 FINISHED = ("Succeeded", "Failed")
 SCHEDULED = PodCondition(type="PodScheduled", status="True")

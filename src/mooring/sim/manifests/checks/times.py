@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from mooring.config.durations import parse_duration
 from mooring.errors import Mistake, did_you_mean
-from mooring.sim.spot import Spot
-from mooring.sim.workloads import ARRIVES_AT, LEAVES_AT, TIME_ANNOTATIONS
+from mooring.sim.manifests.located_value import Spot
+from mooring.sim.world.workloads import ARRIVES_AT, LEAVES_AT, TIME_ANNOTATIONS
 
 PREFIX = "sim.mooring.io/"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mooring.model.objects import Node, Pod
-from mooring.sim.workloads import (
+from mooring.sim.world.workloads import (
     DaemonSet,
     Deployment,
     Job,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mooring.errors import Mistake, did_you_mean
-from mooring.sim.defaults import DEFAULT_NAMESPACE
-from mooring.sim.kinds import is_typed, scopes_of
-from mooring.sim.priorities import BUILT_IN
-from mooring.sim.spot import Spot
+from mooring.sim.manifests.located_value import Spot
+from mooring.sim.world.defaults import DEFAULT_NAMESPACE
+from mooring.sim.world.known_kinds import is_typed, scopes_of
+from mooring.sim.world.priorities import BUILT_IN
 
 WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 

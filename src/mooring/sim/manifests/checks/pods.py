@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mooring.errors import Mistake
-from mooring.sim.checks import quantities, selectors
-from mooring.sim.checks.storage import claim_template
-from mooring.sim.spot import Spot
+from mooring.sim.manifests.checks import quantities, selectors
+from mooring.sim.manifests.checks.storage import claim_template
+from mooring.sim.manifests.located_value import Spot
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 POD_AFFINITIES = ("podAffinity", "podAntiAffinity")

@@ -7,7 +7,7 @@ from typing import Any
 
 from mooring.errors import MooringError
 from mooring.model.objects import Pod
-from mooring.sim.world import World
+from mooring.sim.world.world import World
 
 
 class WorldApi:

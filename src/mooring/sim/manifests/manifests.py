@@ -19,17 +19,17 @@ from mooring.config.durations import parse_duration
 from mooring.config.struct_check import convert
 from mooring.errors import ManifestError, Mistake
 from mooring.model.objects import Object, ObjectMeta
-from mooring.sim.checks.between import mistakes_between
-from mooring.sim.checks.heads import head_mistakes, kind_mistakes
-from mooring.sim.checks.objects import object_mistakes
-from mooring.sim.checks.storage import storage_mistakes
-from mooring.sim.checks.times import time_annotations
-from mooring.sim.defaults import DEFAULT_NAMESPACE
-from mooring.sim.kinds import TYPES, Typed, is_typed, scopes_of
-from mooring.sim.sources import Sources
-from mooring.sim.spot import Path as Steps
-from mooring.sim.spot import Spot
-from mooring.sim.workloads import ARRIVES_AT, LEAVES_AT, template_of
+from mooring.sim.manifests.checks.between import mistakes_between
+from mooring.sim.manifests.checks.heads import head_mistakes, kind_mistakes
+from mooring.sim.manifests.checks.objects import object_mistakes
+from mooring.sim.manifests.checks.storage import storage_mistakes
+from mooring.sim.manifests.checks.times import time_annotations
+from mooring.sim.manifests.located_value import Path as Steps
+from mooring.sim.manifests.located_value import Spot
+from mooring.sim.manifests.sources import Sources
+from mooring.sim.world.defaults import DEFAULT_NAMESPACE
+from mooring.sim.world.known_kinds import TYPES, Typed, is_typed, scopes_of
+from mooring.sim.world.workloads import ARRIVES_AT, LEAVES_AT, template_of
 
 
 class Entry(msgspec.Struct, frozen=True):

@@ -27,7 +27,7 @@ from mooring.model.objects import (
     Toleration,
 )
 from mooring.model.taints import NO_EXECUTE, NO_SCHEDULE
-from mooring.sim.priorities import PriorityClasses
+from mooring.sim.world.priorities import PriorityClasses
 
 DEFAULT_NAMESPACE = "default"
 DEFAULT_SCHEDULER = "default-scheduler"

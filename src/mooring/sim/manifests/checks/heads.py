@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mooring.errors import Mistake, did_you_mean
-from mooring.sim.kinds import API_VERSIONS, KINDS_OF_VERSION, is_foreign_group, is_typed
-from mooring.sim.spot import Spot
+from mooring.sim.manifests.located_value import Spot
+from mooring.sim.world.known_kinds import API_VERSIONS, KINDS_OF_VERSION, is_foreign_group, is_typed
 
 
 def head_mistakes(spot: Spot) -> Iterator[Mistake]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mooring.errors import ApiError
 from mooring.model.objects import Node, Object, ObjectMeta, Pod
-from mooring.sim.naming import generated_name, made_up_uid, plural_of
+from mooring.sim.world.naming import generated_name, made_up_uid, plural_of
 
 
 class Store:

@@ -12,10 +12,10 @@ from mooring.errors import ApiError
 from mooring.model.objects import Node, Object, ObjectMeta, Pod
 from mooring.sim.clock import moment_of
 from mooring.sim.controllers import Controllers
-from mooring.sim.kinds import Typed
-from mooring.sim.manifests import Entry
-from mooring.sim.priorities import PriorityClasses
-from mooring.sim.workloads import (
+from mooring.sim.manifests.manifests import Entry
+from mooring.sim.world.known_kinds import Typed
+from mooring.sim.world.priorities import PriorityClasses
+from mooring.sim.world.workloads import (
     DaemonSet,
     Deployment,
     Job,
@@ -24,7 +24,7 @@ from mooring.sim.workloads import (
     StatefulSet,
     Workload,
 )
-from mooring.sim.world import World
+from mooring.sim.world.world import World
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 NODES, OBJECTS, RUNNING, REPLICA_SETS, WAITING = range(5)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mooring.errors import Mistake, did_you_mean
 from mooring.model.selectors import FIELD_OPERATORS, LABEL_OPERATORS, NODE_NAME_FIELD, NODE_OPERATORS, int64
-from mooring.sim.spot import Spot
+from mooring.sim.manifests.located_value import Spot
 
 
 def label_selector(selector: Spot) -> Iterator[Mistake]:

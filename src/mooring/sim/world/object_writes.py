@@ -12,9 +12,9 @@ import msgspec
 from mooring.errors import ApiError
 from mooring.framework.api.writes import Write
 from mooring.model.objects import Node, Object, ObjectMeta, Pod
-from mooring.sim.kinds import is_foreign_group
-from mooring.sim.naming import plural_of
-from mooring.sim.world import World
+from mooring.sim.world.known_kinds import is_foreign_group
+from mooring.sim.world.naming import plural_of
+from mooring.sim.world.world import World
 
 PATHS = {"v1/pods": "Pod", "v1/nodes": "Node"}
 DEFINITION = "apiextensions.k8s.io/v1", "CustomResourceDefinition"

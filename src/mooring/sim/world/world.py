@@ -29,13 +29,13 @@ from mooring.engine.events import (
 )
 from mooring.errors import ApiError
 from mooring.model.objects import Node, Object, Pod, PodCondition
-from mooring.sim import kubelet
 from mooring.sim.clock import Clock
-from mooring.sim.defaults import DEFAULT_NAMESPACE, default_node, default_spec
-from mooring.sim.merging import check_version, patched, patched_object
-from mooring.sim.priorities import PriorityClasses
-from mooring.sim.recorded import Recorded, Recorder
-from mooring.sim.store import Store, key_of
+from mooring.sim.world import kubelet
+from mooring.sim.world.defaults import DEFAULT_NAMESPACE, default_node, default_spec
+from mooring.sim.world.event_log import Recorded, Recorder
+from mooring.sim.world.merge_patches import check_version, patched, patched_object
+from mooring.sim.world.priorities import PriorityClasses
+from mooring.sim.world.store import Store, key_of
 
 Listener = Callable[[Event], None]
 BindFault = Callable[[Pod, str], str | None]
