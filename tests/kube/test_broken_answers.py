@@ -17,7 +17,7 @@ from kube.virtual_time import in_virtual_time
 from mooring.errors import Unreachable
 from mooring.kube.access.access import Access
 from mooring.kube.http.answer_parser import MOST_BYTES, Answer, AnswerReader, BadAnswer
-from mooring.kube.http.connection import NEVER_SENT, Asked, Connection
+from mooring.kube.http.connection import NEVER_SENT, Connection, PendingRequest
 from mooring.kube.http.short_requests import Connections
 
 GOOD = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -49,7 +49,7 @@ def test_nobody_waits_for_ever(data: list[bytes], asked: int) -> None:
         loop, rested = asyncio.get_running_loop(), list[Connection]()
         connection, wire = Connection(rested.append), Written()
         connection.connection_made(wire)
-        batch = [Asked(request(str(n)), 5.0, loop.create_future(), None) for n in range(asked)]
+        batch = [PendingRequest(request(str(n)), 5.0, loop.create_future(), None) for n in range(asked)]
         connection.ask(batch, 0.0)
         for piece in data:
             connection.data_received(piece)
@@ -105,7 +105,7 @@ async def test_what_nobody_foresaw_while_reading(monkeypatch: pytest.MonkeyPatch
 
 
 async def test_what_nobody_foresaw_while_sending(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: Connection, batch: list[Asked], now: float) -> float:
+    def fail(self: Connection, batch: list[PendingRequest], now: float) -> float:
         self.waiting.extend(batch)
         raise ZeroDivisionError("unforeseen")
 

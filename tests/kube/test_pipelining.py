@@ -17,7 +17,7 @@ from kube.serving import serving as serving_http
 from mooring.errors import ApiError, Unreachable
 from mooring.kube.access.access import Access
 from mooring.kube.http.answer_parser import Answer
-from mooring.kube.http.connection import Asked, Connection
+from mooring.kube.http.connection import Connection, PendingRequest
 from mooring.kube.http.connection_count import DEPTH
 from mooring.kube.http.short_requests import SPREAD, Connections
 from mooring.kube.http.transport import Request, Transport
@@ -295,7 +295,7 @@ def test_answers_in_any_pieces_reach_who_asked(
         rested: list[Connection] = []
         connection, wire = Connection(rested.append), Written()
         connection.connection_made(wire)
-        batch = [Asked(request(str(n)), 5.0, loop.create_future(), None) for n in range(len(bodies))]
+        batch = [PendingRequest(request(str(n)), 5.0, loop.create_future(), None) for n in range(len(bodies))]
         connection.ask(batch, 0.0)
         assert wire.data == b"".join(asked.request for asked in batch)
         said = [spelled(body, way) for body, way in zip(bodies, chunked, strict=False)]

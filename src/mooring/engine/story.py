@@ -15,7 +15,7 @@ import numpy as np
 
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import Bools
-from mooring.cluster.recent import Recent
+from mooring.cluster.newest_entries import Recent
 from mooring.engine.attempt import Attempt
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.full_evaluation import FullEvaluation, rows_mask

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from mooring.engine.engine import Engine
 from mooring.errors import wants_the_end
-from mooring.framework.api.endpoints import Asked, Endpoint
+from mooring.framework.api.endpoints import Endpoint, EndpointRequest
 from mooring.web.node_page import node_page
 
 log = logging.getLogger("mooring.web")
@@ -57,7 +57,7 @@ class Services:
             if not self._leads():
                 return _message(HTTPStatus.SERVICE_UNAVAILABLE, NOT_LEADER)
             try:
-                answer = endpoint(Asked(dict(request.match_info), dict(request.query)))
+                answer = endpoint(EndpointRequest(dict(request.match_info), dict(request.query)))
                 body = None if answer is None else msgspec.json.encode(answer, enc_hook=_plain)
             except BaseException as error:  # a plugin's: it costs an answer, not the scheduler
                 if wants_the_end(error):

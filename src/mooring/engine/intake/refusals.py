@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mooring.cluster.charge import Charge
-from mooring.cluster.recent import Recent
+from mooring.cluster.newest_entries import Recent
 from mooring.engine.decisions import SCHEDULER_ERROR, Decision, Refuse, Wait
 from mooring.engine.events import (
     Event,

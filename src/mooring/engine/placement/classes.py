@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from mooring.cluster.labelsets import LabelSets
-from mooring.cluster.recent import Recent
+from mooring.cluster.newest_entries import Recent
 from mooring.engine.placement.pipeline import Pipeline, make_pipeline
 from mooring.framework.api import answers
 from mooring.framework.api.plugin import WHOLE_POD, Plugin

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 
-class Asked(msgspec.Struct, frozen=True):
+class EndpointRequest(msgspec.Struct, frozen=True):
     """One question: what stands in the path where it says `:word`, and the query's parameters."""
 
     path: dict[str, str] = {}
@@ -23,4 +23,4 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 # Answers with anything that can be written as JSON, or None when there is no such thing.
-Endpoint = Callable[[Asked], Any]
+Endpoint = Callable[[EndpointRequest], Any]

@@ -27,7 +27,7 @@ class Hook(NamedTuple):
     plugin: Plugin
 
 
-class Asked(NamedTuple):
+class QueueHook(NamedTuple):
     """One plugin's method at a point that every pod passes on its way into the queue."""
 
     name: str
@@ -94,15 +94,15 @@ class Profile:
             if callable(method) and not getattr(method, "nothing_to_do", False)
         ]
 
-    def _asked(self, point: str) -> list[Asked]:
+    def _asked(self, point: str) -> list[QueueHook]:
         return [
-            Asked(name, method, pods_concerned(plugin, point)) for name, method, plugin in self._at[point]
+            QueueHook(name, method, pods_concerned(plugin, point)) for name, method, plugin in self._at[point]
         ]
 
-    def _timed_gates(self) -> list[Asked]:
+    def _timed_gates(self) -> list[QueueHook]:
         return [gate._replace(method=self._timed(gate)) for gate in self.gates]
 
-    def _timed(self, gate: Asked) -> Callable[..., Any]:
+    def _timed(self, gate: QueueHook) -> Callable[..., Any]:
         if self.meter is None:
             return gate.method
         return timed(self.meter, gate.name, "pre_enqueue", gate.method)

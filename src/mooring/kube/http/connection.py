@@ -29,7 +29,7 @@ NEVER_SENT = "no connection was free in time"
 UNFORESEEN = "reading the answer failed: {}: {}"
 
 
-class Asked:
+class PendingRequest:
     """A request, whoever waits for its answer, and until when once it is sent."""
 
     __slots__ = ("check", "deadline", "request", "timeout_s", "waiter")
@@ -78,7 +78,7 @@ class Connection(asyncio.Protocol):
         self.only_read = False  # none of them was to change anything
         self.heard_at = 0.0  # when something came last, or was asked
         self.refused = False  # the server said that it is asked too much
-        self.waiting: deque[Asked] = deque()  # in the order they were sent
+        self.waiting: deque[PendingRequest] = deque()  # in the order they were sent
         self._on_rest = on_rest
         self._clock = clock
         self._transport: asyncio.Transport | None = None
@@ -111,7 +111,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._ended(exc)
 
-    def ask(self, batch: list[Asked], now: float) -> float:
+    def ask(self, batch: list[PendingRequest], now: float) -> float:
         """Sends requests, in one write, with nothing else under way. Returns when the first answer is due."""
         assert self._transport is not None
         assert not self.waiting

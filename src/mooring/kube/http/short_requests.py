@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from mooring.errors import Unreachable
 from mooring.kube.http.answer_parser import Answer
 from mooring.kube.http.bandwidth import Line
-from mooring.kube.http.connection import NEVER_SENT, Asked, Connection
+from mooring.kube.http.connection import NEVER_SENT, Connection, PendingRequest
 from mooring.kube.http.connection_count import SLOW_S, Width
 from mooring.kube.http.dead_connections import LOOK_S, Silence
 
@@ -67,7 +67,7 @@ class Connections:
         self._silence = Silence()
         self._probe, self._probing = probe, False
         self._under_way = 0  # requests on all connections
-        self._queue: deque[Asked] = deque()
+        self._queue: deque[PendingRequest] = deque()
         self._idle: list[Connection] = []
         self._open: set[Connection] = set()
         self._opening: set[asyncio.Task[None]] = set()
@@ -82,7 +82,7 @@ class Connections:
         """The answer to the bytes of a whole request, or Unreachable. What `check` raises, just before the
         request would be sent, is raised instead of sending it."""
         loop = asyncio.get_running_loop()
-        asked = Asked(request, timeout_s, loop.create_future(), check, loop.time())
+        asked = PendingRequest(request, timeout_s, loop.create_future(), check, loop.time())
         self._queue.append(asked)
         if self._flush is None:
             self._plan(loop)
@@ -160,15 +160,15 @@ class Connections:
         if self._width.waited(now):
             self._on_width(self._width.calls)
 
-    def _batch(self, size: int) -> list[Asked]:
-        batch: list[Asked] = []
+    def _batch(self, size: int) -> list[PendingRequest]:
+        batch: list[PendingRequest] = []
         while self._queue and len(batch) < size:
             asked = self._queue.popleft()
             if asked.may_be_sent():
                 batch.append(asked)
         return batch
 
-    def _ask(self, connection: Connection, batch: list[Asked], now: float) -> None:
+    def _ask(self, connection: Connection, batch: list[PendingRequest], now: float) -> None:
         self._under_way += len(batch)
         try:
             due = min(connection.ask(batch, now), now + LOOK_S)
@@ -213,7 +213,7 @@ class Connections:
         """Over a connection of its own: that one is answered tells what those are that are not."""
         loop = asyncio.get_running_loop()
         connection: Connection | None = None
-        asked = Asked(self._probe, PROBE_S, loop.create_future(), None, loop.time())
+        asked = PendingRequest(self._probe, PROBE_S, loop.create_future(), None, loop.time())
         try:
             async with asyncio.timeout(PROBE_S):
                 connection = await self._connect(PROBE_S, rested=lambda _: None)
@@ -235,7 +235,7 @@ class Connections:
             self._idle.remove(connection)
             self._drop(connection)
 
-    def _give_up(self, asked: Asked) -> None:
+    def _give_up(self, asked: PendingRequest) -> None:
         """Nobody waits for the answer any more."""
         now = asyncio.get_running_loop().time()
         for connection in list(self._open):
@@ -246,12 +246,12 @@ class Connections:
 
     # connections
 
-    def _begin_opening(self, batch: list[Asked]) -> None:
+    def _begin_opening(self, batch: list[PendingRequest]) -> None:
         task = asyncio.get_running_loop().create_task(self._ask_over_new(batch))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
 
-    async def _ask_over_new(self, batch: list[Asked]) -> None:
+    async def _ask_over_new(self, batch: list[PendingRequest]) -> None:
         try:
             connection = await self._connect(max(asked.timeout_s for asked in batch))
         except asyncio.CancelledError:
@@ -273,7 +273,7 @@ class Connections:
             self._never_sent(batch, Unreachable(0, "the connection was closed at once", sent=False))
             self._rested(connection)
 
-    def _never_sent(self, batch: list[Asked], error: Unreachable) -> None:
+    def _never_sent(self, batch: list[PendingRequest], error: Unreachable) -> None:
         for asked in batch:
             if not asked.waiter.done():
                 asked.waiter.set_exception(Unreachable(0, str(error), sent=False))

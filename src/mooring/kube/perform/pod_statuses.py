@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from mooring.cluster.recent import Recent
+from mooring.cluster.newest_entries import Recent
 from mooring.errors import ApiError, Conflict, NotFound, Unreachable
 from mooring.kube.client import STRATEGIC, Client
 from mooring.kube.http.call_slots import STATUS, Slots

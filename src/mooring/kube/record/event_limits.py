@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mooring.cluster.recent import Recent
+from mooring.cluster.newest_entries import Recent
 
 BURST = 25
 REFILL_S = 300.0  # client-go's: one more Event every five minutes

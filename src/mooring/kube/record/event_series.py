@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mooring.cluster.recent import Recent
+from mooring.cluster.newest_entries import Recent
 from mooring.kube.request_bodies import micro_timestamp
 from mooring.model.objects import Node, Object, Pod
 

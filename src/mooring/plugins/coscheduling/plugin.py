@@ -7,7 +7,7 @@ from typing import Any
 
 from mooring.config.durations import format_duration
 from mooring.framework.api.cycle import Cycle
-from mooring.framework.api.endpoints import Asked, Endpoint
+from mooring.framework.api.endpoints import Endpoint, EndpointRequest
 from mooring.framework.api.events import UNSCHEDULABLE_POD, Action, Hint, Interest
 from mooring.framework.api.grouping import Group, GroupTrial, GroupWayOut
 from mooring.framework.api.handle import Handle
@@ -307,10 +307,10 @@ class Coscheduling(NetworkPoints):
     def endpoints(self) -> Mapping[str, Endpoint]:
         return {"gangs": self._all_gangs, "gang/:namespace/:name": self._one_gang}
 
-    def _all_gangs(self, asked: Asked) -> dict[str, Any]:
+    def _all_gangs(self, asked: EndpointRequest) -> dict[str, Any]:
         return {key: self._shown(gang) for key, gang in sorted(self.gangs.gangs.items())}
 
-    def _one_gang(self, asked: Asked) -> dict[str, Any] | None:
+    def _one_gang(self, asked: EndpointRequest) -> dict[str, Any] | None:
         gang_id = f"{asked.path['namespace']}/{asked.path['name']}"
         found = [gang for gang in self.gangs.gangs.values() if gang.id == gang_id]
         return self._shown(found[0]) if found else None

@@ -11,7 +11,7 @@ from mooring.cluster.nodes import Ints
 from mooring.cluster.view import NodeView
 from mooring.framework.running.forms import PodColumns
 from mooring.model.objects import Pod, PodSpec
-from mooring.plugins.node_resources_fit.strategies import Asked, Strategy
+from mooring.plugins.node_resources_fit.strategies import ResourceOverPods, Strategy
 from mooring.plugins.pod_amounts import FIRST_SLOTS, PodAmounts, with_room
 
 EVERYWHERE = ("cpu", "memory", "ephemeral-storage")  # nodes have them, and pods ask for them
@@ -54,7 +54,7 @@ class FitColumns(PodColumns):
         asked = []
         for name, weight in self._strategy.resources:
             amounts, used, has = self._supposed[name], node.requested_nonzero(name), node.allocatable(name)
-            asked.append(Asked(weight, amounts.ints[:slots], amounts.floats[:slots], used, has))
+            asked.append(ResourceOverPods(weight, amounts.ints[:slots], amounts.floats[:slots], used, has))
         return self._strategy.over_pods(asked, slots)
 
 

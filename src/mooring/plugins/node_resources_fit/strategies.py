@@ -26,7 +26,7 @@ EXACT = 2**53 // MAX_SCORE  # a hundred times this is a float64 without rounding
 Ask = tuple[int, int, Column, Column]  # weight, amount, allocatable, used
 
 
-class Asked(NamedTuple):
+class ResourceOverPods(NamedTuple):
     """One resource over pods: what each asks for, and what is used and allocatable on the node."""
 
     weight: int
@@ -63,7 +63,7 @@ class Strategy(ABC):
     @abstractmethod
     def many(self, uses: Sequence[Use], rows: int) -> Ints: ...
 
-    def over_pods(self, asked: Sequence[Asked], pods: int) -> Ints:
+    def over_pods(self, asked: Sequence[ResourceOverPods], pods: int) -> Ints:
         """The same for one node and many pods."""
         uses = []
         for weight, amounts, _, used, has in asked:
@@ -94,7 +94,7 @@ class LeastAllocated(Strategy):
             scores.append(_percent_of(use, left))
         return _weighed(scores, uses, rows)
 
-    def over_pods(self, asked: Sequence[Asked], pods: int) -> Ints:
+    def over_pods(self, asked: Sequence[ResourceOverPods], pods: int) -> Ints:
         """What is left is worked out in place: making arrays is most of the time."""
         total, weights = None, 0
         for weight, _, amounts, used, has in asked:

@@ -13,8 +13,8 @@ from typing import Generic, Protocol, TypeVar
 from msgspec.structs import replace
 
 from mooring.model.objects import Object
-from mooring.plugins.volumes.kinds import Claim, ClaimRef, Volume
 from mooring.plugins.volumes.storage import Storage
+from mooring.plugins.volumes.storage_objects import Claim, ClaimRef, Volume
 
 SWEEP_ABOVE = 1024  # assumptions; those that no longer hold are then swept out
 

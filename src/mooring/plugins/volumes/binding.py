@@ -21,7 +21,7 @@ from mooring.framework.api.status import SKIP, Status, error
 from mooring.model.objects import Pod
 from mooring.plugins.node_resources_fit.args import UtilizationShapePoint, unsorted_points
 from mooring.plugins.volumes import binding_hints as hints
-from mooring.plugins.volumes import kinds
+from mooring.plugins.volumes import storage_objects as kinds
 from mooring.plugins.volumes.assumed import AssumedStorage, Recent
 from mooring.plugins.volumes.binding_writes import bind_volumes
 from mooring.plugins.volumes.capacity_score import CapacityScore

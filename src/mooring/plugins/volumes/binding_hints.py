@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mooring.framework.api.events import Hint
 from mooring.model.objects import Object, Pod
-from mooring.plugins.volumes.kinds import MIGRATED_PLUGINS, read_capacity, read_csi_driver
 from mooring.plugins.volumes.pod_volumes import uses_claim
+from mooring.plugins.volumes.storage_objects import MIGRATED_PLUGINS, read_capacity, read_csi_driver
 
 
 def claim_of_pod(pod: Pod, old: Object | None, new: Object) -> Hint:

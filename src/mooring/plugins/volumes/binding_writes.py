@@ -14,9 +14,9 @@ import msgspec
 from mooring.errors import ApiError
 from mooring.framework.api.handle import Api
 from mooring.model.objects import Object, Pod
-from mooring.plugins.volumes import kinds
-from mooring.plugins.volumes.kinds import Claim, Volume, read_claim, read_volume
+from mooring.plugins.volumes import storage_objects as kinds
 from mooring.plugins.volumes.pod_claims import Choice
+from mooring.plugins.volumes.storage_objects import Claim, Volume, read_claim, read_volume
 
 POLL_S = 1.0
 NOT_FOUND = 404

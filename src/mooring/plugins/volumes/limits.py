@@ -16,12 +16,12 @@ from mooring.framework.api.handle import Handle
 from mooring.framework.api.plugin import Plugin, PluginArgs, reads_spec_only
 from mooring.framework.api.status import SKIP, Status, error, unresolvable, unschedulable
 from mooring.model.objects import Object, Pod
-from mooring.plugins.volumes import kinds
+from mooring.plugins.volumes import storage_objects as kinds
 from mooring.plugins.volumes.binding_hints import claim_of_pod
-from mooring.plugins.volumes.kinds import Claim, CsiNode, read_csi_node
 from mooring.plugins.volumes.migration import BY_PLUGIN, CsiVolume
 from mooring.plugins.volumes.pod_volumes import ClaimUse, not_owner, volumes_of
 from mooring.plugins.volumes.storage import NO_CLAIM, Storage
+from mooring.plugins.volumes.storage_objects import Claim, CsiNode, read_csi_node
 
 STATE = "NodeVolumeLimits"
 GATE = "VolumeLimitScaling"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 import msgspec
 
 from mooring.model.selectors import Requirement, label_requirements
-from mooring.plugins.volumes.kinds import Claim, Volume
+from mooring.plugins.volumes.storage_objects import Claim, Volume
 
 AVAILABLE = "Available"
 

@@ -13,11 +13,11 @@ from mooring.framework.api.status import Status, unresolvable
 from mooring.model.objects import Pod
 from mooring.plugins.node_terms import any_term
 from mooring.plugins.volumes.assumed import AssumedStorage
-from mooring.plugins.volumes.kinds import WAIT_FOR_FIRST_CONSUMER, Claim, StorageClass, Volume
 from mooring.plugins.volumes.matching import Offer, offer
 from mooring.plugins.volumes.pod_volumes import ClaimUse, not_owner, volumes_of
 from mooring.plugins.volumes.provisioning import Provision, Verdict, provision
 from mooring.plugins.volumes.storage import NO_CLAIM, Storage
+from mooring.plugins.volumes.storage_objects import WAIT_FOR_FIRST_CONSUMER, Claim, StorageClass, Volume
 
 LOST = 'persistentvolumeclaim "{}" bound to non-existent persistentvolume "{}"'
 DELETING = 'persistentvolumeclaim "{}" is being deleted'

@@ -6,9 +6,9 @@ import msgspec
 
 from mooring.model.objects import Object, Pod, PodSpec
 from mooring.plugins.volumes.disks import Disk, disks_of
-from mooring.plugins.volumes.kinds import Claim
 from mooring.plugins.volumes.migration import CsiVolume, in_tree_volume
 from mooring.plugins.volumes.plain import part, text
+from mooring.plugins.volumes.storage_objects import Claim
 
 KEPT_AS = "pod_volumes"
 NOT_OWNER = "PVC {claim} was not created for pod {pod} (pod is not owner)"

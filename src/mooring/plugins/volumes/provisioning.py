@@ -11,8 +11,8 @@ import numpy as np
 from mooring.cluster.columns import Bools, StaticColumns
 from mooring.model.selectors import NodeTerm
 from mooring.plugins.node_terms import any_term
-from mooring.plugins.volumes.kinds import Capacity, Claim, StorageClass
 from mooring.plugins.volumes.storage import Storage
+from mooring.plugins.volumes.storage_objects import Capacity, Claim, StorageClass
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 

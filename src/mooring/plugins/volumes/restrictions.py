@@ -15,7 +15,7 @@ from mooring.framework.api.handle import Handle
 from mooring.framework.api.plugin import Plugin, PluginArgs, reads_spec_only
 from mooring.framework.api.status import SKIP, Status, unresolvable, unschedulable
 from mooring.model.objects import Pod
-from mooring.plugins.volumes import kinds
+from mooring.plugins.volumes import storage_objects as kinds
 from mooring.plugins.volumes.disks import clash
 from mooring.plugins.volumes.pod_volumes import volumes_of
 from mooring.plugins.volumes.storage import NO_CLAIM, Storage

@@ -7,8 +7,8 @@ from typing import Generic, TypeVar
 
 from mooring.framework.api.handle import Handle
 from mooring.model.objects import Object
-from mooring.plugins.volumes import kinds
-from mooring.plugins.volumes.kinds import (
+from mooring.plugins.volumes import storage_objects as kinds
+from mooring.plugins.volumes.storage_objects import (
     Attachment,
     Capacity,
     Claim,

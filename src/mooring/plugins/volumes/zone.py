@@ -15,10 +15,10 @@ from mooring.framework.api.handle import Handle
 from mooring.framework.api.plugin import Plugin, PluginArgs, reads_spec_only
 from mooring.framework.api.status import SKIP, Status, unresolvable
 from mooring.model.objects import Object, Pod
-from mooring.plugins.volumes import kinds
-from mooring.plugins.volumes.kinds import WAIT_FOR_FIRST_CONSUMER, Claim
+from mooring.plugins.volumes import storage_objects as kinds
 from mooring.plugins.volumes.pod_volumes import volumes_of
 from mooring.plugins.volumes.storage import NO_CLAIM, NO_CLASS, NO_VOLUME, Storage
+from mooring.plugins.volumes.storage_objects import WAIT_FOR_FIRST_CONSUMER, Claim
 
 STATE = "VolumeZone"
 OTHER_ZONE = "node(s) had no available volume zone"

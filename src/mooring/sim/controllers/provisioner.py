@@ -6,9 +6,9 @@ from typing import Any
 
 from mooring.model.objects import Node, Object, ObjectMeta
 from mooring.model.quantity import format_quantity
-from mooring.plugins.volumes import kinds
+from mooring.plugins.volumes import storage_objects as kinds
 from mooring.plugins.volumes.binding_writes import reference_to
-from mooring.plugins.volumes.kinds import Claim, StorageClass, read_capacity
+from mooring.plugins.volumes.storage_objects import Claim, StorageClass, read_capacity
 from mooring.sim.world.world import World
 
 STORAGE = "storage.k8s.io/v1"

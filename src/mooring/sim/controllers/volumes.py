@@ -11,11 +11,11 @@ from typing import Any
 
 from mooring.engine.events import Event, ObjectAdded, ObjectChanged, ObjectDeleted
 from mooring.model.objects import Object
-from mooring.plugins.volumes import kinds
+from mooring.plugins.volumes import storage_objects as kinds
 from mooring.plugins.volumes.binding_writes import reference_to
-from mooring.plugins.volumes.kinds import WAIT_FOR_FIRST_CONSUMER, Claim, StorageClass, Volume
 from mooring.plugins.volumes.matching import offer
 from mooring.plugins.volumes.provisioning import NO_PROVISIONER
+from mooring.plugins.volumes.storage_objects import WAIT_FOR_FIRST_CONSUMER, Claim, StorageClass, Volume
 from mooring.sim.controllers.provisioner import Provisioner
 from mooring.sim.world.world import World
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.cluster.recent import Recent
+from mooring.cluster.newest_entries import Recent
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=200), st.integers(2, 20))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from mooring.model.objects import Object, ObjectMeta
-from mooring.plugins.volumes.kinds import FEW, ReadOnce
+from mooring.plugins.volumes.storage_objects import FEW, ReadOnce
 
 THERE = 5 * FEW
 
