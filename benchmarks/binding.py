@@ -24,6 +24,7 @@ from mooring.config.load import default_config
 from mooring.engine.decisions import Bind
 from mooring.engine.events import Bound, Event
 from mooring.framework.api.cycle import Cycle
+from mooring.framework.running.binding import BindingState
 from mooring.kube.access.access import Access
 from mooring.kube.client import Client
 from mooring.kube.http.call_slots import Slots
@@ -78,10 +79,13 @@ async def binds(transport: Transport, pods: list[Pod], in_flight: int, *, events
     engine = make_engine(default_config(registry), registry)
     client, slots, told = Client(transport), Slots(in_flight), list[Event]()
     recorder = (Recorder if events else Silent)(client, "host", slots=slots)
-    performer = KubePerformer(client, told.append, recorder=recorder, slots=slots)
-    engine.attach(performer.api)
     profile = next(iter(engine.profiles.values()))
-    decisions = [Bind(pod, "node-1", profile, Cycle(profile.name, 0.0)) for pod in pods]
+    state = BindingState(profile, Cycle(profile.name, 0.0))
+    performer = KubePerformer(
+        client, told.append, recorder=recorder, binding_state=lambda bind: state, slots=slots
+    )
+    engine.attach(performer.api)
+    decisions = [Bind(pod, "node-1", profile.name, 0) for pod in pods]
     measure = Measure(len(pods))
     for decision in decisions:
         performer.perform(decision)

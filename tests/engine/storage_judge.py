@@ -108,7 +108,7 @@ class JudgedWorld:
         takes_long = bool(choice.bindings or choice.provisions)
         is_known = pod.status.nominated_node_name == bind.node
         assert more == ([Nominate(pod, bind.node)] if takes_long and not is_known else [])
-        self.binding.append(Binding(bind, choice, self.server))
+        self.binding.append(Binding(bind, self.stage.engine.binding_state(bind), choice, self.server))
         if more:  # the API server shows it; being bound, the pod holds no second place for all that
             shown = nominated(pod, bind.node)
             self.placed[pod.uid] = (shown, bind.node)

@@ -11,7 +11,7 @@ import msgspec
 from engine.storage_things import COMPLETED, FAST, HOST, PV, PVC, SELECTED, Data, reach, thing
 from mooring.engine.decisions import Bind
 from mooring.errors import Conflict, NotFound
-from mooring.framework.running.binding import BindingFailed, run_binding
+from mooring.framework.running.binding import BindingFailed, BindingState, run_binding
 from mooring.model.objects import Object, Pod
 from oracle_volumes import Choice, is_bound, spec
 
@@ -133,8 +133,9 @@ class Server:
 class Binding:
     """A bind that is being carried out."""
 
-    def __init__(self, bind: Bind, choice: Choice, server: Server) -> None:
+    def __init__(self, bind: Bind, state: BindingState | None, choice: Choice, server: Server) -> None:
         self.bind = bind
+        self._state = state
         self.choice = choice
         self._server = server
         self._course: Coroutine[None, None, None] | None = None
@@ -143,8 +144,10 @@ class Binding:
         """One step: None when there is more to wait for, "" when the pod is bound, or what went wrong."""
         bind, first = self.bind, self._course is None
         if self._course is None:
+            state = self._state
+            assert state is not None
             self._course = run_binding(
-                bind.profile, bind.cycle, bind.pod, bind.node, bind.patch, self._server
+                state.profile, state.cycle, bind.pod, bind.node, bind.patch, self._server
             )
         try:
             self._course.send(None)

@@ -68,6 +68,7 @@ ASIDE = [
     "on_session_close",
     "unreserve",
     "pod_seen",
+    "pod_bound",
     "pod_gone",
     "object_seen",
     "follow_up",

@@ -37,7 +37,9 @@ def binds(name: str, answer: Any) -> type:
 def carried_out(stage: Stage, bind: Any) -> None:
     stage.engine.attach(Quiet())  # type: ignore[arg-type]
     assert isinstance(bind, Bind)
-    run_to_end(run_binding(bind.profile, bind.cycle, bind.pod, bind.node, bind.patch, Quiet()))  # type: ignore[arg-type]
+    state = stage.engine.binding_state(bind)
+    assert state is not None
+    run_to_end(run_binding(state.profile, state.cycle, bind.pod, bind.node, bind.patch, Quiet()))  # type: ignore[arg-type]
 
 
 def attempt(stage: Stage, wanted: Pod) -> Any:

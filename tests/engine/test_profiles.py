@@ -52,7 +52,7 @@ def test_plugins_are_made_once_per_profile() -> None:
 def test_a_decision_names_its_profile() -> None:
     stage = Stage(only_m(), text=TWO).nodes("n", "m")
     decision = stage.try_pod(pod("p", scheduler_name="picky"))
-    assert decision.profile.name == "picky"
+    assert decision.profile == "picky"
 
 
 def test_pods_of_other_schedulers_are_left_alone() -> None:

@@ -157,11 +157,12 @@ def test_it_is_shown_on_the_object_once(engine: Engine) -> None:
         NotRead(nobody, "no"),
     ]
     told = [each for _ in range(2) for event in events for each in engine.handle(event, 0.0)]
-    shown = [(each.about, each.message.partition(":")[0]) for each in told if isinstance(each, Refuse)]
+    refused = [each for each in told if isinstance(each, Refuse)]
+    shown = [(each.about.kind, each.about.metadata.uid, each.message.partition(":")[0]) for each in refused]
     assert shown == [
-        (node, "cannot be taken in"),
-        (running, "cannot be taken in"),
-        (claim, "cannot be read"),
+        ("Node", "u-n", "cannot be taken in"),
+        ("Pod", running.uid, "cannot be taken in"),
+        ("PersistentVolumeClaim", "u-c", "cannot be read"),
     ]
     assert list(engine.refusals.standing) == ["u-n", "u-bad", "u-waits", "u-c"]
     engine.handle(NodeDeleted(node), 0.0)

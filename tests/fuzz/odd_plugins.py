@@ -28,7 +28,8 @@ ASKED = (
     *BESIDES[:-1],
 )
 SORTS = ("less", "sort_key")
-TOLD = ("pod_seen", "pod_gone", "object_seen", "follow_up", "unreserve", "add_pod", "remove_pod", "post_bind")
+FOLLOWING = ("pod_seen", "pod_bound", "pod_gone", "object_seen", "follow_up")
+TOLD = (*FOLLOWING, "unreserve", "add_pod", "remove_pod", "post_bind")
 BUILT = (*BUILT_IN, DefaultPreemption)
 
 PROFILES = """profiles:
@@ -154,8 +155,10 @@ class OddWorld:
                 self.waits[decision.pod.name] = decision
 
     def _bind(self, bind: Bind) -> None:
+        state = self.stage.engine.binding_state(bind)
+        assert state is not None
         try:
-            at_once(run_binding(bind.profile, bind.cycle, bind.pod, bind.node, bind.patch, NoServer()))
+            at_once(run_binding(state.profile, state.cycle, bind.pod, bind.node, bind.patch, NoServer()))
         except BindingFailed as failure:
             self.perform(self.stage.bind_failed(bind, str(failure)))
             return

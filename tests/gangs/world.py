@@ -228,8 +228,6 @@ class World:
         self.pods[bind.pod.uid] = self.pods[bind.pod.uid].on_node(bind.node)
         if bind.pod.uid in self.gang_of:
             self.satisfied.add(self.gang_of[bind.pod.uid].name)
-        for plugin in bind.profile.at("post_bind"):
-            plugin.method(bind.cycle, bind.pod, bind.node)
         self._tell(Bound(bind.pod, bind.node))
         self._tell(PodChanged(self.pods[bind.pod.uid]))
 

@@ -14,6 +14,7 @@ from mooring.engine.engine import Engine
 from mooring.engine.events import BindFailed, Bound, Event, NodeAdded
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.plugin import Plugin
+from mooring.framework.running.binding import BindingState
 from mooring.kube.client import Client
 from mooring.kube.http.call_slots import Slots
 from mooring.kube.perform.performer import KubePerformer
@@ -44,7 +45,12 @@ class Doing:
         )
         self.told: list[Event] = []
         self.performer = KubePerformer(
-            self.client, self.told.append, recorder=self.recorder, slots=self.slots, **options
+            self.client,
+            self.told.append,
+            recorder=self.recorder,
+            binding_state=self.binding_state,
+            slots=self.slots,
+            **options,
         )
         plans, registry = plans_with(policies, {}, {})
         self.engine = Engine(plans, registry)
@@ -53,7 +59,10 @@ class Doing:
         self.profile = next(iter(self.engine.profiles.values()))
 
     def bind(self, pod: Pod, node_name: str = "n1", **more: Any) -> Bind:
-        return Bind(pod, node_name, self.profile, Cycle(self.profile.name, 0.0), **more)
+        return Bind(pod, node_name, self.profile.name, 0, **more)
+
+    def binding_state(self, bind: Bind) -> BindingState:
+        return BindingState(self.profile, Cycle(self.profile.name, 0.0))
 
     async def do(self, *decisions: Decision) -> list[Event]:
         """Carries decisions out to their end."""

@@ -28,7 +28,13 @@ class OverHttp(Doing):
         super().__init__()
         self.server, self.client = server, client
         self.recorder = Recorder(client, "host", slots=self.slots)
-        self.performer = KubePerformer(client, self.told.append, recorder=self.recorder, slots=self.slots)
+        self.performer = KubePerformer(
+            client,
+            self.told.append,
+            recorder=self.recorder,
+            binding_state=self.binding_state,
+            slots=self.slots,
+        )
         self.engine.attach(self.performer.api)
 
 

@@ -12,7 +12,7 @@ from kube.doing import Doing, a_pod, bound, wait_for
 from kube.played_server import LOST, UNHEARD, UNSENT, refusal
 from kube.virtual_time import in_virtual_time
 from mooring.engine.decisions import Nominate, Refuse
-from mooring.model.objects import Node, ObjectMeta, Pod, PodCondition, PodStatus
+from mooring.model.objects import Object, ObjectMeta, Pod, PodCondition, PodStatus
 
 STATUS = "/api/v1/namespaces/default/pods/web/status"
 
@@ -50,7 +50,8 @@ async def written(doing: Doing, *decisions: Any) -> list[Any]:
 def test_objects_that_cannot_be_taken_in_say_so() -> None:
     async def run() -> None:
         doing = Doing()
-        node = Node(metadata=ObjectMeta(name="n", uid="u-n"))
+        meta = ObjectMeta(name="n", uid="u-n")
+        node = Object(api_version="v1", kind="Node", metadata=meta, data={})
         await doing.do(Refuse(node, "cannot be taken in: cpu -4", "default-scheduler"))
         (event,) = await doing.events()
         assert (event["type"], event["reason"], event["note"]) == (

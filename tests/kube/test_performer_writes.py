@@ -316,7 +316,13 @@ def test_nothing_is_written_without_the_lease(caplog: pytest.LogCaptureFixture) 
     async def run() -> None:
         doing = holding(Doing())
         fenced = Client(Fenced(doing.server, lambda: False), random=lambda: 0.0)
-        performer = KubePerformer(fenced, doing.told.append, recorder=doing.recorder, slots=doing.slots)
+        performer = KubePerformer(
+            fenced,
+            doing.told.append,
+            recorder=doing.recorder,
+            binding_state=doing.binding_state,
+            slots=doing.slots,
+        )
         performer.perform(phase("Running"))
         await performer._finished()
         assert doing.server.writes() == []

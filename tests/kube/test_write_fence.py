@@ -57,7 +57,9 @@ def test_binds_behind_the_fence_fail() -> None:
     async def run() -> None:
         doing = Doing()
         client = Client(Fenced(doing.server, lambda: False))
-        performer = KubePerformer(client, doing.told.append, recorder=doing.recorder)
+        performer = KubePerformer(
+            client, doing.told.append, recorder=doing.recorder, binding_state=doing.binding_state
+        )
         doing.engine.attach(performer.api)
         performer.perform(doing.bind(a_pod("web")))
         await performer.drain(10.0)

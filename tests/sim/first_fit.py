@@ -24,6 +24,7 @@ from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.handle import Api
 from mooring.framework.loading.profiles import make_profile
 from mooring.framework.loading.rehearsal import StageHandle
+from mooring.framework.running.binding import BindingState
 from mooring.model.objects import Node, Pod
 from mooring.model.requests import node_allocatable
 from mooring.model.selectors import required_node_affinity_matches
@@ -101,9 +102,12 @@ class FirstFit:
             if self._fits(pod, name, list(self.pods.values())):
                 self.pods[pod.uid] = pod.on_node(name)
                 self.scores[pod.key] = dict.fromkeys(self.nodes, 100)
-                return [Bind(pod, name, self.profile, Cycle(self.profile.name, self.now), dict(self.patch))]
+                return [Bind(pod, name, self.profile.name, 0, dict(self.patch))]
         self.waiting_pods[pod.uid] = pod
         return self._preempt(pod) if self._preempts else [self._wait(pod, None)]
+
+    def binding_state(self, bind: Bind) -> BindingState:
+        return BindingState(self.profile, Cycle(self.profile.name, self.now))
 
     def wake_at(self) -> float | None:
         return self.now + self._retry_every if self._retry_every and self.waiting_pods else None

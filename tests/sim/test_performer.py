@@ -31,7 +31,7 @@ def heard(world: World) -> list[Event]:
 
 @pytest.fixture
 def performer(world: World) -> Performer:
-    return Performer(world, History(()), lambda event: None)
+    return Performer(world, History(()), lambda event: None, lambda bind: None)
 
 
 def install(world: World, group: str = "scheduling.sigs.k8s.io") -> None:
@@ -137,7 +137,7 @@ def test_a_pod_that_goes_for_a_reason_of_its_own_says_so(
 
 def test_the_last_state_of_a_pod_is_looked_up(world: World) -> None:
     told: list[Event] = []
-    performer = Performer(world, History(()), told.append)
+    performer = Performer(world, History(()), told.append, lambda bind: None)
     world.create_node(node("n1"))
     made = world.create_pod(pod("a", on="n1"))
     performer.perform(Look(made))

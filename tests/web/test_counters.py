@@ -231,7 +231,9 @@ async def test_binding_points() -> None:
         assert isinstance(decision, Bind)
         meter.sampled = True
         try:
-            await run_binding(decision.profile, decision.cycle, decision.pod, "a", {}, api=None)  # type: ignore[arg-type]
+            state = stage.engine.binding_state(decision)
+            assert state is not None
+            await run_binding(*state, decision.pod, "a", {}, api=None)  # type: ignore[arg-type]
         except BindingFailed:
             assert name == "bad"
     series = {labels: sum(s.counts) for labels, s in _point_series(meter)}

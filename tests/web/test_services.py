@@ -11,7 +11,7 @@ import pytest
 
 from engine.stage import made, node, pod
 from mooring import logs
-from mooring.framework.api.endpoints import Asked
+from mooring.framework.api.endpoints import EndpointRequest
 from mooring.logs.decisions import DecisionLog
 from mooring.model.objects import ContainerPort
 from web.shown import get, metered, parsed, serving, talk
@@ -31,7 +31,7 @@ async def asked(stage: Any, path: str, **shown: Any) -> tuple[int, Any]:
         return code, json.loads(text) if text else None
 
 
-def gang(self: Any, question: Asked) -> Any:
+def gang(self: Any, question: EndpointRequest) -> Any:
     return (
         {"name": question.path["name"], "tree": question.query.get("tree")}
         if question.path["name"] != "x"

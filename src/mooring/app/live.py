@@ -93,6 +93,7 @@ class LiveScheduler:
             Client(writing, self._writing, traffic=self.traffic),
             self._answered,
             recorder=self.recorder,
+            binding_state=engine.binding_state,
             slots=slots,
             extenders=self._extenders,
         )

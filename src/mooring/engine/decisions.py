@@ -7,21 +7,24 @@ from typing import Any
 import msgspec
 
 from mooring.extender.wire import Body
-from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.writes import Write
-from mooring.framework.running.profile import Profile
-from mooring.model.objects import Node, Object, Pod
+from mooring.model.objects import Object, Pod
 
 
 class Bind(msgspec.Struct, frozen=True):
-    """Bind the pod: pre-bind, one write of `patch` if there is any, bind. Answered by Bound or BindFailed."""
+    """Bind the pod: pre-bind, one write of `patch` if there is any, bind. Answered by Bound or BindFailed.
+
+    Plugins that bind are given what they wrote down when the pod was placed: `Engine.binding_state` has it,
+    by the number of the attempt.
+    """
 
     pod: Pod
     node: str
-    profile: Profile
-    cycle: Cycle
+    profile: str
+    attempt: int
     patch: dict[str, Any] = {}
     extender: int | None = None  # the number of the one that binds instead of the plugins
+    looked_at: tuple[int, int] | None = None  # nodes, and how many of them took the pod, if that was counted
 
 
 class Consult(msgspec.Struct, frozen=True):
@@ -85,7 +88,7 @@ class Look(msgspec.Struct, frozen=True):
 class Refuse(msgspec.Struct, frozen=True):
     """Tell of an object that cannot be taken in, by an Event on it."""
 
-    about: Pod | Node | Object
+    about: Object  # who it is, without its data
     message: str
     profile: str  # in whose name
 

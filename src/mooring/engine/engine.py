@@ -19,7 +19,7 @@ from mooring.config.feature_gates import FeatureGates
 from mooring.config.profiles import ProfilePlan
 from mooring.config.scheduler import Extender
 from mooring.engine.cycle.permit_waiting import PermitWait, Reserved
-from mooring.engine.decisions import Decision
+from mooring.engine.decisions import Bind, Decision
 from mooring.engine.events import Bound, Consulted, Event
 from mooring.engine.extenders.extenders import Extenders
 from mooring.engine.handle import EngineHandle
@@ -44,6 +44,7 @@ from mooring.framework.api.status import Code, Status
 from mooring.framework.loading.profiles import make_profile, make_profiles
 from mooring.framework.loading.registry import Registry
 from mooring.framework.metrics.meter import Meter
+from mooring.framework.running.binding import BindingState
 from mooring.framework.running.budget import Budgets
 from mooring.framework.running.profile import Hook, Profile
 from mooring.model.objects import Pod
@@ -94,6 +95,7 @@ class Engine:
         self.stories = Stories(self.cluster, FullEvaluation(self.cluster, self.view))
         self.waiting: dict[str, PermitWait] = {}
         self.binding: dict[str, Reserved] = {}
+        self.attempts = 0  # so far: each has its number
         self.deciding = False  # a pod is being tried, or given up
         self._busy = self._settling = False
         self._to_settle: deque[tuple[PermitWait, Status | None]] = deque()
@@ -220,6 +222,13 @@ class Engine:
         # Only now, so that the pod is not woken by the place it has given back itself.
         self._ingest.place_freed(wait.pod, wait.node_name, self.now, but=uid, given_back=True)
 
+    def binding_state(self, bind: Bind) -> BindingState | None:
+        """What plugins that bind have to know of a pod; None when that attempt at it is over."""
+        found = self.binding.get(bind.pod.metadata.uid)
+        if found is None or found.cycle.attempt != bind.attempt:
+            return None
+        return BindingState(found.profile, found.cycle)
+
     def bound(self, event: Bound, now: float) -> None:
         """A pod was bound. Nothing is left to undo, unless it was not we who bound it."""
         uid = event.pod.metadata.uid
@@ -229,8 +238,18 @@ class Engine:
             self.cycle.unreserve(wait.reserved)
         elif reserved is not None and reserved.node_name != event.node:
             self.cycle.unreserve(reserved)
-        elif reserved is not None and self.outcomes is not None:
-            self.outcomes.scheduled(reserved, now)
+        elif reserved is not None:
+            if self.outcomes is not None:
+                self.outcomes.scheduled(reserved, now)
+            self._tell_bound(reserved)
+
+    def _tell_bound(self, reserved: Reserved) -> None:
+        """What plugins make of a bind follows from the event, so that it is the same whoever binds."""
+        for name, method, _ in reserved.profile.at("pod_bound"):
+            try:
+                method(reserved.pod, reserved.node_name)
+            except BaseException as error:
+                answers.raised(name, "pod_bound", error)  # logged; the pod is bound
 
     def bind_failed(self, uid: str, message: str) -> None:
         """A pod could not be bound: its place is free again, and it backs off as after an error."""

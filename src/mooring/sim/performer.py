@@ -14,7 +14,7 @@ from mooring.engine.decisions import Bind, Consult, Decision, Evict, Look, Nomin
 from mooring.engine.events import BindFailed, Bound, Event, PodDeleted
 from mooring.errors import ApiError, MooringError
 from mooring.framework.api.writes import Write
-from mooring.framework.running.binding import Binder, run_binding
+from mooring.framework.running.binding import ENDED, Binder, BindingFailed, BindingState, run_binding
 from mooring.model.objects import Pod, PodCondition
 from mooring.sim.history import History
 from mooring.sim.world.binding_api import WorldApi, run_to_end
@@ -34,6 +34,7 @@ class Performer:
         world: World,
         history: History,
         tell: Callable[[Event], None],
+        binding_state: Callable[[Bind], BindingState | None],
         extending: Extending | None = None,
     ) -> None:
         self.waits: dict[str, Wait] = {}  # uid to the last answer
@@ -42,6 +43,7 @@ class Performer:
         self._world = world
         self._history = history
         self._tell = tell
+        self._binding_state = binding_state
         self._extending = extending
 
     def perform(self, decision: Decision) -> None:
@@ -68,7 +70,9 @@ class Performer:
         pod, node, patch = decision.pod, decision.node, decision.patch
         try:
             binder = self._binder(decision)
-            run_to_end(run_binding(decision.profile, decision.cycle, pod, node, patch, self.api, binder))
+            if (state := self._binding_state(decision)) is None:
+                raise BindingFailed(ENDED)
+            run_to_end(run_binding(state.profile, state.cycle, pod, node, patch, self.api, binder))
         except MooringError as error:
             self._tell(BindFailed(pod, node, str(error)))
             return

@@ -22,6 +22,7 @@ from mooring.engine.decisions import Bind, Decision, Wait
 from mooring.engine.events import Event, Tick
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.framework.api.handle import Api
+from mooring.framework.running.binding import BindingState
 from mooring.model.objects import Pod
 from mooring.sim.arrivals import Loader, expected_pods, priority_classes, start_of
 from mooring.sim.clock import Clock, seconds_between
@@ -84,6 +85,10 @@ class Scheduler(Protocol):
         """Gives binding plugins the API server their calls go to."""
         ...
 
+    def binding_state(self, bind: Bind) -> BindingState | None:
+        """What plugins that bind need to know of a pod that is to be bound."""
+        ...
+
     def handle(self, event: Event, now: float) -> list[Decision]: ...
 
     def schedule(self, now: float) -> list[Decision] | None: ...
@@ -113,7 +118,9 @@ class Simulation:
         self.history = History(frozenset(scheduler_names))
         self.gangs = GangBook(engine.group_of)
         self._extending = _extending(extenders)
-        self.performer = Performer(self.world, self.history, self._tell, self._extending)
+        self.performer = Performer(
+            self.world, self.history, self._tell, engine.binding_state, self._extending
+        )
         engine.attach(self.performer.api)
         self._events: deque[Event] = deque()
         self.world.subscribe(self.history.hear)

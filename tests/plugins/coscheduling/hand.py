@@ -167,7 +167,7 @@ class Hand(StageHandle):
     def bind(self, *pods: Pod) -> None:
         """The pods are bound, and the API server shows it."""
         for each in pods:
-            self.plugin.post_bind(CYCLE, each, "n")
+            self.plugin.pod_bound(each, "n")
             self.see(each.on_node("n"))
 
     def gang(self, key: str = "default/g") -> Any:

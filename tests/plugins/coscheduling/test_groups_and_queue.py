@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.framework.api.endpoints import Asked
+from mooring.framework.api.endpoints import EndpointRequest
 from mooring.framework.api.grouping import Group
 from mooring.framework.api.status import SKIP, Status
 from mooring.framework.metrics import families as measures
@@ -212,9 +212,14 @@ def test_a_gang_that_is_ready_and_does_not_start_is_told_of_once() -> None:
 def test_what_people_see() -> None:
     hand = Hand()
     hand.see(member("p0", least=1), member("p1", least=1, node_name="n"))
-    shown = hand.plugin.endpoints()["gang/:namespace/:name"](Asked({"namespace": "default", "name": "g"}))
+    shown = hand.plugin.endpoints()["gang/:namespace/:name"](
+        EndpointRequest({"namespace": "default", "name": "g"})
+    )
     assert (shown["name"], shown["waitTime"], shown["gangFrom"]) == ("default/g", "10m0s", "PodAnnotation")
     assert (shown["pendingChildren"], shown["boundChildren"]) == (["default/p0"], ["default/p1"])
     assert shown["onceResourceSatisfied"] is True
-    assert list(hand.plugin.endpoints()["gangs"](Asked())) == ["default/g"]
-    assert hand.plugin.endpoints()["gang/:namespace/:name"](Asked({"namespace": "x", "name": "g"})) is None
+    assert list(hand.plugin.endpoints()["gangs"](EndpointRequest())) == ["default/g"]
+    assert (
+        hand.plugin.endpoints()["gang/:namespace/:name"](EndpointRequest({"namespace": "x", "name": "g"}))
+        is None
+    )

@@ -155,7 +155,7 @@ class World(Hand):
         if self.expected(name) is State.WAITING:
             self.holds.discard(name)
             self.were_bound.add(name)
-            self.plugin.post_bind(CYCLE, pod, "n")
+            self.plugin.pod_bound(pod, "n")
 
     def _bound(self, name: str, pod: Pod) -> None:
         self.holds.discard(name)

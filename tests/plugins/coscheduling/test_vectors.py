@@ -126,7 +126,7 @@ def test_cf1_and_2_a_member_fails_after_the_group_has_started(policy: str, rejec
     pods = [member(f"p{i}", policy=policy) for i in range(3)]
     hand.see(*pods)
     hand.permit(pods[0])
-    hand.plugin.post_bind(CYCLE, pods[0], "n")
+    hand.plugin.pod_bound(pods[0], "n")
     hand.permit(pods[1])
     hand.plugin.after_post_filter(CYCLE, pods[2], {}, None)
     assert sorted(hand.rejected) == rejected

@@ -23,7 +23,7 @@ from mooring.engine.cycle.victims import make_room
 from mooring.engine.decisions import SCHEDULER_ERROR, UNSCHEDULABLE, Bind, Decision, Nominate, Wait
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.fit_error import NO_NODES, FitError, one_node, rejected_before
-from mooring.engine.placement.placing import Choice, Narrowed
+from mooring.engine.placement.placing import COUNTED, Choice, Narrowed
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.engine.story import NARROWED
 from mooring.errors import PluginFailed
@@ -82,7 +82,7 @@ class SchedulingCycle:
         """One attempt, with everything it decides; with a step, one that goes on there, on the cluster as it
         is. Whatever ends the cycle is told."""
         profile = self._engine.profiles[queued.pod.spec.scheduler_name]
-        attempt = Attempt(queued, profile, Cycle(profile.name, now), queued.pod)
+        attempt = Attempt(queued, profile, self.cycle_of(profile.name, now), queued.pod)
         try:
             self.take_step(attempt, step or self._search)
         except Parked:
@@ -111,6 +111,11 @@ class SchedulingCycle:
                 statement.give_back(uid)
         message = answers.clipped(f"{WENT_WRONG}: {answers.words_of(error)}")
         attempt.decisions.append(self.fail(queued, engine.now, message, None, ""))
+
+    def cycle_of(self, profile: str, now: float) -> Cycle:
+        """The state of a new attempt."""
+        self._engine.attempts = number = self._engine.attempts + 1
+        return Cycle(profile, now, number)
 
     def take_step(self, attempt: Attempt, step: Step) -> None:
         engine, profile = self._engine, attempt.profile
@@ -367,7 +372,10 @@ class SchedulingCycle:
             patch = merge_patches(wanting, reserved.cycle, pod, reserved.node_name) if wanting else {}
         engine.queue.bound(uid)
         engine.binding[uid] = reserved
-        bind = Bind(reserved.queued.pod, reserved.node_name, reserved.profile, reserved.cycle, patch)
+        cycle = reserved.cycle
+        looked_at = cycle.read(COUNTED, None) if cycle.written else None
+        pod, profile = reserved.queued.pod, reserved.profile.name
+        bind = Bind(pod, reserved.node_name, profile, cycle.attempt, patch, looked_at=looked_at)
         return bind if engine.extenders is None else engine.extenders.binding(bind)
 
     # giving up

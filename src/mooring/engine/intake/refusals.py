@@ -99,7 +99,10 @@ class Refusals:
         return True
 
     def _refused(self, about: Pod | Node | Object, message: str) -> Refuse:
-        return Refuse(about, message, next(iter(self._engine.profiles)))
+        version = about.api_version if isinstance(about, Object) else "v1"
+        meta = _identity(about.metadata)
+        named = Object(api_version=version, kind=_kind(about), metadata=meta, data={})
+        return Refuse(named, message, next(iter(self._engine.profiles)))
 
     def _show(self, decision: Refuse | Wait, *, is_new: bool = True) -> None:
         """Now, unless that was done; and to who begins to decide: before, nobody carries decisions out."""

@@ -14,6 +14,7 @@ class Cycle(msgspec.Struct, eq=False):
 
     profile: str
     now: float
+    attempt: int = 0  # its number: no two attempts of a scheduler have the same
     skip_filter: frozenset[str] = frozenset()  # plugins that skipped at pre_filter
     skip_score: frozenset[str] = frozenset()  # plugins that skipped at pre_score
     skip_pre_bind: frozenset[str] = frozenset()  # plugins that have nothing to do before the bind
@@ -44,7 +45,7 @@ class Cycle(msgspec.Struct, eq=False):
 
     def clone(self) -> Cycle:
         """A copy to try things on."""
-        copy = Cycle(self.profile, self.now)
+        copy = Cycle(self.profile, self.now, self.attempt)
         copy.skip_filter, copy.skip_score = self.skip_filter, self.skip_score
         for key, value in (self.written or {}).items():
             copy.write(key, value.clone() if hasattr(value, "clone") else value)

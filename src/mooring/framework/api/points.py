@@ -33,6 +33,7 @@ POINTS: dict[str, Point] = {
         _point("events", ""),
         # following what the API server says
         _point("pod_seen", "pod"),
+        _point("pod_bound", "pod node_name"),
         _point("pod_gone", "pod"),
         _point("object_seen", "before after"),
         _point("follow_up", ""),

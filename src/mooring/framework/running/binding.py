@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from types import CoroutineType
-from typing import Any
+from typing import Any, NamedTuple
 
 from mooring.errors import MooringError
 from mooring.framework.api import answers
@@ -20,6 +20,16 @@ from mooring.framework.running.watching import TimedPoint
 from mooring.model.objects import Pod
 
 Binder = Callable[[Pod, str], Awaitable[bool]]  # an extender; False leaves the pod to the bind plugins
+
+
+ENDED = "binding: the attempt has ended meanwhile"
+
+
+class BindingState(NamedTuple):
+    """Who binds a pod, and what plugins wrote down about it when it was placed."""
+
+    profile: Profile
+    cycle: Cycle
 
 
 class BindingFailed(MooringError):

@@ -41,8 +41,8 @@ UNDOING = frozenset({"unreserve", "on_session_close"})  # never left out
 BINDING = frozenset({"pre_bind", "bind", "post_bind"})  # they may await: each step is looked at by itself
 # Points beside any attempt at a pod: each call is looked at by itself; hints about one change, together.
 BESIDE = frozenset(
-    {"pre_enqueue", "order_of", "group", "pod_seen", "pod_gone", "object_seen", "follow_up", "wake_at"}
-    | {"next_pod", "domains_of_nodes", "events", "sort_key", "less"}
+    {"pod_seen", "pod_bound", "pod_gone", "object_seen", "follow_up", "wake_at"}
+    | {"pre_enqueue", "order_of", "group", "next_pod", "domains_of_nodes", "events", "sort_key", "less"}
 )
 
 Method = Callable[..., Any]

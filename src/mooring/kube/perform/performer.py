@@ -18,7 +18,7 @@ from mooring.engine.events import BindFailed, Bound, Consulted, Event, EvictFail
 from mooring.errors import ApiError, MooringError
 from mooring.extender.client import ExtenderClient
 from mooring.framework.api.writes import Write
-from mooring.framework.running.binding import Binder, BindingFailed, run_binding
+from mooring.framework.running.binding import ENDED, Binder, BindingFailed, BindingState, run_binding
 from mooring.kube.client import Client
 from mooring.kube.http.call_slots import BINDING, STATUS, Slots
 from mooring.kube.http.write_fence import NotLeading
@@ -58,6 +58,7 @@ class KubePerformer:
         tell: Callable[[Event], None],
         *,
         recorder: Recorder,
+        binding_state: Callable[[Bind], BindingState | None],
         slots: Slots | None = None,
         extenders: ExtenderClient | None = None,
         tasks: int = TASKS,
@@ -65,6 +66,7 @@ class KubePerformer:
         self._client = client
         self._listener = tell
         self._recorder = recorder
+        self._binding_state = binding_state
         self._extenders = extenders
         slots = slots or Slots()
         self._pool = Pool(tasks, slots.free)
@@ -153,11 +155,14 @@ class KubePerformer:
     async def _bind(self, decision: Bind) -> None:
         pod, node, patch = decision.pod, decision.node, decision.patch
         try:
+            if (state := self._binding_state(decision)) is None:
+                raise BindingFailed(ENDED)
             binder = self._binder(decision) if decision.extender is not None else None
             if patch:
                 patch = for_very(pod, patch)
-            binding = run_binding(decision.profile, decision.cycle, pod, node, patch, self.api, binder)
-            await (_in_time(binding) if decision.profile.policies_bind else binding)
+            profile = state.profile
+            binding = run_binding(profile, state.cycle, pod, node, patch, self.api, binder)
+            await (_in_time(binding) if profile.policies_bind else binding)
         except MooringError as error:
             self._failed(decision, str(error))
         except asyncio.CancelledError as error:
@@ -180,7 +185,7 @@ class KubePerformer:
         self._statuses.forget(pod.metadata.uid)
         self._tell(Bound(pod, node))
         note = f"Successfully assigned {pod.key} to {node}"
-        self._recorder.record("Normal", "Scheduled", "Binding", pod, note, controller=decision.profile.name)
+        self._recorder.record("Normal", "Scheduled", "Binding", pod, note, controller=decision.profile)
         if self._preempted and (evict := self._preempted.pop(pod.metadata.uid, None)) is not None:
             self._evictions.perform(evict)  # its binding did not let itself be stopped
 

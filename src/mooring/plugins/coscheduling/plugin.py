@@ -286,7 +286,7 @@ class Coscheduling(NetworkPoints):
             return patch
         return without_marks(pod)
 
-    def post_bind(self, cycle: Cycle, pod: Pod, node_name: str) -> None:
+    def pod_bound(self, pod: Pod, node_name: str) -> None:
         member = self._members.get(pod.metadata.uid)
         if member is not None:
             member.gang.move(member, State.BOUND)
