@@ -9,7 +9,6 @@ from engine.stage import Stage
 from mooring.config.scheduler import Extender, ManagedResource
 from mooring.engine.decisions import Consult, Decision
 from mooring.engine.events import Consulted
-from mooring.extender.wire import encode
 from mooring.model.objects import Pod
 
 URL = "http://127.0.0.1:8888/scheduler"
@@ -57,7 +56,7 @@ def answer(world: Stage, question: Decision, data: Any = None, *, error: str = "
 def sent(question: Decision) -> dict[str, Any]:
     """The body of a question as it goes over the wire."""
     assert isinstance(question, Consult)
-    body = json.loads(encode(question.body))
+    body = json.loads(question.body)
     assert isinstance(body, dict)
     return body
 

@@ -19,9 +19,9 @@ from mooring.config.durations import Duration
 from mooring.config.scheduler import Extender, ExtenderTLS
 from mooring.errors import ConfigError
 from mooring.extender.client import ExtenderClient, ExtenderError
-from mooring.extender.wire import AnswerError, ExtenderArgs
+from mooring.extender.wire import AnswerError, ExtenderArgs, encode
 
-ARGS = ExtenderArgs(pod("p"), node_names=("a",))
+ARGS = encode(ExtenderArgs(pod("p"), node_names=("a",)))
 
 
 async def ask(asked: Extender, verb: str = "filter") -> Any:

@@ -38,10 +38,11 @@ def make_engine(
     keep_scores: bool = False,
     meter: Meter | None = None,
     budgets: Budgets | None = None,
+    kind: type[Engine] = Engine,
 ) -> Engine:
     """The engine a configuration asks for."""
     backoff = Backoff(config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds)
-    return Engine(
+    return kind(
         config.profiles,
         registry,
         seed=seed,

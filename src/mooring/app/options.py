@@ -15,6 +15,7 @@ import msgspec
 from mooring.config.durations import Duration, format_duration
 from mooring.config.feature_gates import FeatureGates
 from mooring.config.scheduler import ClientConnection, LeaderElection
+from mooring.recordings.writing import LARGEST_MB
 from mooring.web.delegated import Terms
 from mooring.web.identities import FrontProxy
 from mooring.web.tls import Pair, TlsSettings
@@ -119,6 +120,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     profiling: bool = True
     disabled_metrics: tuple[str, ...] = ()
     seed: int | None = None
+    record: Path | None = None
+    record_max_mb: int = LARGEST_MB
     without_effect: dict[str, str] = {}  # flags that were given, and why they change nothing
 
     def connection(self, settings: ClientConnection) -> ClientConnection:

@@ -7,6 +7,8 @@ import logging
 import random
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -16,12 +18,14 @@ from mooring.app.live import DONE, FAILED, LiveScheduler
 from mooring.app.loading import load_plugins, shown_if_it_hangs
 from mooring.app.making import make_engine, read_config
 from mooring.app.options import RunOptions
+from mooring.app.recording import record
 from mooring.app.serving import Trust, make_serving
 from mooring.app.watchdog import Watchdog, files_of
 from mooring.app.whereabouts import Policies
 from mooring.config.load import SchedulerConfig
 from mooring.config.written import as_yaml
 from mooring.engine.engine import Engine
+from mooring.engine.recording.recorded_engine import RecordedEngine
 from mooring.errors import ConfigError
 from mooring.framework.metrics.meter import Meter
 from mooring.framework.running.budget import Budgets
@@ -44,12 +48,35 @@ def run(options: RunOptions) -> int:
     seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(64)
     meter = Meter(time.perf_counter)
     budgets = Budgets(time.perf_counter, meter)
-    engine = make_engine(config, registry, seed=seed, gates=options.gates, meter=meter, budgets=budgets)
+    engine = make_engine(
+        config,
+        registry,
+        seed=seed,
+        gates=options.gates,
+        meter=meter,
+        budgets=budgets,
+        kind=Engine if options.record is None else RecordedEngine,
+    )
     kubeconfig = options.kubeconfig_file(config.client_connection)
     access = find_access(str(kubeconfig or ""), master=options.master)
     policies = Policies(files_of(registry.get(name) for name in registry.names()))
-    with Watchdog(policies) as watchdog, asyncio.Runner(loop_factory=_new_loop) as runner:
+    with (
+        _recording(options, engine, config, seed),
+        Watchdog(policies) as watchdog,
+        asyncio.Runner(loop_factory=_new_loop) as runner,
+    ):
         return runner.run(_schedule(options, engine, access, config, watchdog))
+
+
+@contextmanager
+def _recording(options: RunOptions, engine: Engine, config: SchedulerConfig, seed: int) -> Iterator[None]:
+    """Records the engine, if that is asked for."""
+    if options.record is None:
+        yield
+        return
+    limit = options.record_max_mb
+    with closing(record(engine, options.record, config, seed=seed, gates=options.gates, largest_mb=limit)):
+        yield
 
 
 def effective(options: RunOptions, config: SchedulerConfig) -> SchedulerConfig:

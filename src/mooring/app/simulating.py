@@ -7,7 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mooring.app.making import make_engine, read_config
+from mooring.app.recording import record as recorded
 from mooring.config.feature_gates import FeatureGates
+from mooring.engine.engine import Engine
+from mooring.engine.recording.recorded_engine import RecordedEngine
 from mooring.errors import Mistake
 from mooring.plugins.catalogue import make_registry
 from mooring.sim.manifests.manifests import read_manifests
@@ -24,6 +27,7 @@ def simulate(
     until: float | None = None,
     scores: bool = False,
     gates: FeatureGates | None = None,
+    record: Path | None = None,
     progress: Progress | None = None,
     remark: Callable[[Mistake], None] = lambda remark: None,
 ) -> Result:
@@ -36,8 +40,10 @@ def simulate(
     for one in settings.remarks:
         remark(one)
     entries = read_manifests(paths, stdin=sys.stdin)
-    engine = make_engine(settings, registry, seed=seed, gates=gates, keep_scores=scores)
-    return Simulation(
+    kind = Engine if record is None else RecordedEngine
+    engine = make_engine(settings, registry, seed=seed, gates=gates, keep_scores=scores, kind=kind)
+    recording = None if record is None else recorded(engine, record, settings, seed=seed, gates=gates)
+    simulation = Simulation(
         engine,
         entries,
         seed=seed,
@@ -46,4 +52,9 @@ def simulate(
         scores=scores,
         progress=progress,
         extenders=settings.extenders,
-    ).run()
+    )
+    try:
+        return simulation.run()
+    finally:
+        if recording is not None:
+            recording.close()

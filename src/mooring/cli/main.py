@@ -17,6 +17,7 @@ from mooring.errors import InputError, MooringError, PolicyHangs
 COMMANDS = {
     "run": "schedule a real cluster",
     "simulate": "run manifests on the embedded cluster and report",
+    "replay": "play a recording again, and tell where decisions differ",
     "check": "find mistakes in a configuration or a policy",
     "bench": "engine benchmarks, one table",
 }

@@ -50,6 +50,19 @@ def show_version(ctx: click.Context, param: click.Parameter, value: str | None) 
 @click.option("--profiling", **TRUTH, default=True, help="Serve the debug flags and the profile.")
 @click.option("--disabled-metrics", type=ListType(), default=(), help="Metrics that are not shown.")
 @click.option("--seed", type=int, help="Draws ties, so that runs repeat; from the system without.")
+@click.option(
+    "--record",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Record what it is told and decides here, for `mooring replay`; earlier ones become FILE.1 to .3.",
+)
+@click.option(
+    "--record-max-mb",
+    type=click.IntRange(1),
+    default=1024,
+    show_default=True,
+    metavar="MB",
+    help="Recording ends when the file is so large.",
+)
 @click.option("-v", "--v", "verbosity", type=VerbosityType(), default=0, help="How much is logged, 0 to 10.")
 @click.option("--vmodule", type=ModulesType(), default=(), help="The same for single modules.")
 @click.option(

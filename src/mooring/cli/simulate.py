@@ -36,6 +36,9 @@ from mooring.sim.result import Result, to_json
 @click.option(
     "--scores", is_flag=True, help="With --json: the total of every feasible node for each pod placed."
 )
+@click.option(
+    "--record", type=click.Path(dir_okay=False, path_type=Path), help="Record it here, for `mooring replay`."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--report", type=click.Path(file_okay=False, path_type=Path), help="Write an HTML page here.")
 def command(
@@ -46,6 +49,7 @@ def command(
     until: float | None,
     gates: FeatureGates | None,
     scores: bool,
+    record: Path | None,
     as_json: bool,
     report: Path | None,
 ) -> None:
@@ -69,6 +73,7 @@ def command(
             until=until,
             scores=scores,
             gates=gates,
+            record=record,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
             remark=lambda remark: click.echo(f"note: {remark}", err=True),
         )

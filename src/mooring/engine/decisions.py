@@ -6,12 +6,11 @@ from typing import Any
 
 import msgspec
 
-from mooring.extender.wire import Body
 from mooring.framework.api.writes import Write
 from mooring.model.objects import Object, Pod
 
 
-class Bind(msgspec.Struct, frozen=True):
+class Bind(msgspec.Struct, frozen=True, tag=True):
     """Bind the pod: pre-bind, one write of `patch` if there is any, bind. Answered by Bound or BindFailed.
 
     Plugins that bind are given what they wrote down when the pod was placed: `Engine.binding_state` has it,
@@ -24,10 +23,9 @@ class Bind(msgspec.Struct, frozen=True):
     attempt: int
     patch: dict[str, Any] = {}
     extender: int | None = None  # the number of the one that binds instead of the plugins
-    looked_at: tuple[int, int] | None = None  # nodes, and how many of them took the pod, if that was counted
 
 
-class Consult(msgspec.Struct, frozen=True):
+class Consult(msgspec.Struct, frozen=True, tag=True):
     """Ask an extender, given by its number, about the pod. Answered by Consulted with the same `number`.
 
     The pod waits for the answer without a place; others are decided meanwhile.
@@ -36,11 +34,11 @@ class Consult(msgspec.Struct, frozen=True):
     pod: Pod
     extender: int
     verb: str
-    body: Body
+    body: bytes
     number: int
 
 
-class Wait(msgspec.Struct, frozen=True):
+class Wait(msgspec.Struct, frozen=True, tag=True):
     """The pod gets no place now: condition PodScheduled=False with this reason and message.
 
     `nominated` None leaves status.nominatedNodeName alone, "" clears it.
@@ -53,7 +51,7 @@ class Wait(msgspec.Struct, frozen=True):
     nominated: str | None = None
 
 
-class Evict(msgspec.Struct, frozen=True):
+class Evict(msgspec.Struct, frozen=True, tag=True):
     """Delete the pod; reason and message go into its DisruptionTarget condition.
 
     `by` is the key of the pod it makes room for, "" when it goes for a reason of its own: then they are in
@@ -71,21 +69,21 @@ class Evict(msgspec.Struct, frozen=True):
     in_memory: bool = False
 
 
-class Nominate(msgspec.Struct, frozen=True):
+class Nominate(msgspec.Struct, frozen=True, tag=True):
     """Write status.nominatedNodeName of the pod."""
 
     pod: Pod
     node: str
 
 
-class Look(msgspec.Struct, frozen=True):
+class Look(msgspec.Struct, frozen=True, tag=True):
     """Ask for the last state of a pod that is no longer followed. Answered by PodDeleted with that state, or
     with the pod as it is given here when it is not there any more."""
 
     pod: Pod
 
 
-class Refuse(msgspec.Struct, frozen=True):
+class Refuse(msgspec.Struct, frozen=True, tag=True):
     """Tell of an object that cannot be taken in, by an Event on it."""
 
     about: Object  # who it is, without its data

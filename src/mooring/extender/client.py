@@ -12,7 +12,7 @@ import aiohttp
 from mooring.config.scheduler import Extender
 from mooring.errors import MooringError
 from mooring.extender.tls import tls_context
-from mooring.extender.wire import AnswerError, BindingArgs, Body, check_bound, encode
+from mooring.extender.wire import AnswerError, BindingArgs, check_bound, encode
 from mooring.model.objects import Pod
 
 HEADERS = {"Content-Type": "application/json"}
@@ -45,7 +45,7 @@ class ExtenderClient:
     ) -> None:
         await self.close()
 
-    async def ask(self, number: int, verb: str, body: Body) -> bytes:
+    async def ask(self, number: int, verb: str, body: bytes) -> bytes:
         """The bytes an extender answers with, or ExtenderError."""
         extender = self._extenders[number]
         url = f"{extender.url_prefix.rstrip('/')}/{verb}"
@@ -56,7 +56,7 @@ class ExtenderClient:
         try:
             async with self._session.post(
                 url,
-                data=encode(body),
+                data=body,
                 headers=HEADERS,
                 timeout=aiohttp.ClientTimeout(total=extender.http_timeout),
                 ssl=self._tls[number] or True,
@@ -79,7 +79,7 @@ class ExtenderClient:
         if not self._may_bind():
             raise ExtenderError(NOT_ALLOWED)
         try:
-            check_bound(await self.ask(number, extender.bind_verb, wanted))
+            check_bound(await self.ask(number, extender.bind_verb, encode(wanted)))
         except (ExtenderError, AnswerError):
             if extender.ignorable:
                 return False

@@ -86,9 +86,6 @@ class PreemptionArgs(msgspec.Struct, frozen=True, rename="pascal"):
     node_name_to_meta_victims: dict[str, MetaVictims] | None = None
 
 
-Body = ExtenderArgs | BindingArgs | PreemptionArgs
-
-
 class _Meta(msgspec.Struct, frozen=True):
     name: str = ""
 

@@ -12,6 +12,7 @@ from mooring.engine.decisions import SCHEDULER_ERROR, Bind, Decision, Evict, Wai
 from mooring.engine.engine import Engine
 from mooring.engine.events import BindFailed, Bound, Event
 from mooring.engine.placement.fit_error import NO_NODES
+from mooring.engine.placement.placing import COUNTED
 from mooring.engine.story import Story
 from mooring.framework.api.writes import Write
 from mooring.logs.verbosity import V2, V3, V10, fields
@@ -81,8 +82,9 @@ class DecisionLog:
     def _bind(self, bind: Bind) -> None:
         if log.isEnabledFor(V3):
             log.log(V3, ATTEMPT_BIND, extra=fields(pod=bind.pod, node=bind.node))
-        if bind.looked_at is not None:
-            self._binding[bind.pod.metadata.uid] = bind.looked_at
+        state = self._engine.binding_state(bind)
+        if state is not None and (counts := state.cycle.read(COUNTED, None)) is not None:
+            self._binding[bind.pod.metadata.uid] = counts
         if log.isEnabledFor(V10):
             self._scores(bind.pod)
         if self.top_scores > 0 and (story := self._engine.story(bind.pod.key, self.top_scores)):

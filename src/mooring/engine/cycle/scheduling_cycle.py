@@ -23,7 +23,7 @@ from mooring.engine.cycle.victims import make_room
 from mooring.engine.decisions import SCHEDULER_ERROR, UNSCHEDULABLE, Bind, Decision, Nominate, Wait
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.fit_error import NO_NODES, FitError, one_node, rejected_before
-from mooring.engine.placement.placing import COUNTED, Choice, Narrowed
+from mooring.engine.placement.placing import Choice, Narrowed
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.engine.story import NARROWED
 from mooring.errors import PluginFailed
@@ -372,10 +372,8 @@ class SchedulingCycle:
             patch = merge_patches(wanting, reserved.cycle, pod, reserved.node_name) if wanting else {}
         engine.queue.bound(uid)
         engine.binding[uid] = reserved
-        cycle = reserved.cycle
-        looked_at = cycle.read(COUNTED, None) if cycle.written else None
-        pod, profile = reserved.queued.pod, reserved.profile.name
-        bind = Bind(pod, reserved.node_name, profile, cycle.attempt, patch, looked_at=looked_at)
+        profile, attempt = reserved.profile.name, reserved.cycle.attempt
+        bind = Bind(reserved.queued.pod, reserved.node_name, profile, attempt, patch)
         return bind if engine.extenders is None else engine.extenders.binding(bind)
 
     # giving up

@@ -29,7 +29,7 @@ from mooring.engine.queue.hints import EXTENDER
 from mooring.engine.story import JUDGED, Judged
 from mooring.errors import PluginFailed
 from mooring.extender.interest import asking_order, is_interested
-from mooring.extender.wire import AnswerError, ExtenderArgs, NodeList, read_filter, read_priorities
+from mooring.extender.wire import AnswerError, ExtenderArgs, NodeList, encode, read_filter, read_priorities
 from mooring.framework.api.offers import Offer
 from mooring.model.objects import Pod
 
@@ -158,7 +158,7 @@ class Extenders:
             nodes = self._engine.cluster.nodes
             known = (nodes.object_at(nodes.rows[name]) for name in names if name in nodes.rows)
             body = ExtenderArgs(pod, nodes=NodeList(tuple(known)))
-        return Consult(consultation.queued.pod, number, verb, body, consultation.number)
+        return Consult(consultation.queued.pod, number, verb, encode(body), consultation.number)
 
     def _interested(self, numbers: Sequence[int], pod: Pod) -> list[int]:
         return [number for number in numbers if is_interested(self._all[number], pod)]

@@ -23,6 +23,7 @@ from mooring.extender.wire import (
     MetaVictims,
     PreemptionArgs,
     Victims,
+    encode,
     read_preemption,
 )
 from mooring.framework.api.offers import Answered, Offer, Room
@@ -94,7 +95,7 @@ class Offering:
         else:
             full = {room.node: Victims(room.victims, room.violations) for room in rooms}
             body = PreemptionArgs(pod, node_name_to_victims=full)
-        return Consult(offered.queued.pod, number, extender.preempt_verb, body, offered.number)
+        return Consult(offered.queued.pod, number, extender.preempt_verb, encode(body), offered.number)
 
     def take_in(self, offered: Offered, event: Consulted) -> str:
         """Takes an answer in. Returns what went wrong, if that matters."""

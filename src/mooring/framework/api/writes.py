@@ -9,7 +9,7 @@ import msgspec
 from mooring.framework.api.answers import shown
 
 
-class Write(msgspec.Struct, frozen=True):
+class Write(msgspec.Struct, frozen=True, tag=True):
     """One write. `kind` is the name of a kind of Kubernetes, or `group/version/plural` of any other.
 
     `body` is the object that is created, or what is merged into it. With a uid in its metadata a patch or a

@@ -1,0 +1,1 @@
+"""What an engine is told and decides, as bytes; and the same again, to see where decisions differ."""
