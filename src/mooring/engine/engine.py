@@ -419,7 +419,10 @@ def _order(plugin: str, answer: Any) -> tuple[float, str]:
     if type(answer) is not tuple or len(answer) != 2 or not issubclass(type(answer[1]), str):
         what = f"returned {answers.shown(answer)}, which is not a moment and a name"
         raise answers.failed(plugin, "order_of", what)
-    return _moment(plugin, "order_of", answer[0]), str.__str__(answer[1])
+    since, name = answer
+    if type(since) is float and type(name) is str and isfinite(since):
+        return answer
+    return _moment(plugin, "order_of", since), str.__str__(name)
 
 
 class SessionObserver:

@@ -49,8 +49,9 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _short = Repr()
 _short.maxstring = _short.maxother = _short.maxlong = 200
 
-# The last rejection that was checked, and what came of it: one after the other is often the very same.
-_last: tuple[Any, str, Collection[Code] | None, Status | None] = (None, "", None, None)
+# Answers that were checked lately, by their ids, and what came of them: plugins give the very same again.
+_checked: dict[int, tuple[Status, str, Collection[Code] | None, Status]] = {}
+MOST_CHECKED = 64
 SUCCESS, ERROR, WAIT = Code.SUCCESS, Code.ERROR, Code.WAIT  # quicker to find so: every answer is checked
 
 FILTER_CODES = frozenset(
@@ -167,11 +168,21 @@ def status(plugin: str, point: str, answer: Any, codes: Collection[Code] | None 
     """A checked status: None for success, PluginFailed for an error or for what is no status at all."""
     if answer is None:
         return None
-    global _last
-    known, whose, allowed, found = _last
-    if answer is known and plugin is whose and codes is allowed:
-        return found
-    if not issubclass(type(answer), Status):  # `isinstance` would ask the answer itself
+    if (known := _checked.get(id(answer))) is not None:
+        one, whose, allowed, ready = known
+        if answer is one and plugin is whose and codes is allowed:
+            return ready
+    found = _new_status(plugin, point, answer, codes)
+    if found is not None and type(answer) is Status:  # nothing of it ever changes
+        if len(_checked) >= MOST_CHECKED:
+            _checked.clear()
+        _checked[id(answer)] = answer, plugin, codes, found
+    return found
+
+
+def _new_status(plugin: str, point: str, answer: Any, codes: Collection[Code] | None) -> Status | None:
+    kind = type(answer)
+    if kind is not Status and not issubclass(kind, Status):  # `isinstance` would ask the answer itself
         raise failed(plugin, point, f"returned {shown(answer)}, which is neither a Status nor None")
     code = answer.code
     if type(code) is not Code:
@@ -185,10 +196,7 @@ def status(plugin: str, point: str, answer: Any, codes: Collection[Code] | None 
     if code is ERROR or (codes is not None and code not in codes):
         what = given.message or code.name.capitalize()
         raise failed(plugin, point, what if code is ERROR else f"returned {code.name}: {what}")
-    found = given.by(plugin) if type(given.plugin) is str else msgspec.structs.replace(given, plugin=plugin)
-    if type(answer) is Status:  # nothing of it ever changes
-        _last = answer, plugin, codes, found
-    return found
+    return given.by(plugin) if type(given.plugin) is str else msgspec.structs.replace(given, plugin=plugin)
 
 
 def _sound(reasons: Any) -> bool:
@@ -213,6 +221,8 @@ def _mended(plugin: str, point: str, status: Status) -> Status:
 def is_number(value: Any) -> bool:
     """An integer or a fraction, NumPy's and infinite ones too. A yes or no is none."""
     kind = type(value)
+    if kind is float:
+        return bool(value == value)
     return kind is int or (issubclass(kind, (float, np.integer, np.floating)) and not isnan(value))
 
 
@@ -303,6 +313,8 @@ def moved(before: object, after: object) -> bool:
 
 def yes(plugin: str, point: str, answer: Any) -> bool:
     """A checked yes or no."""
+    if answer is True or answer is False:
+        return bool(answer)
     if not issubclass(type(answer), (bool, np.bool_)):
         raise failed(plugin, point, f"returned {shown(answer)}, which is neither True nor False")
     return bool(answer)

@@ -42,7 +42,11 @@ class GangGroup:
 
     def gangs(self) -> list[Gang]:
         """Those that are there, in the order they are listed."""
-        return [gang for key in self.gang_keys if (gang := self._all.get(key)) is not None]
+        keys = self.gang_keys
+        if len(keys) == 1:  # nearly always, and asked for all the time
+            only = self._all.get(keys[0])
+            return [] if only is None else [only]
+        return [gang for key in keys if (gang := self._all.get(key)) is not None]
 
     @property
     def id(self) -> str:
@@ -76,7 +80,10 @@ class GangGroup:
             yield from gang.crowds[state]
 
     def any(self, state: State) -> bool:
-        return any(len(gang.crowds[state]) for gang in self.gangs())
+        for gang in self.gangs():  # noqa: SIM110 - quicker than `any`
+            if gang.crowds[state].members:
+                return True
+        return False
 
     def problem(self) -> str:
         """Why its pods cannot be tried yet; "" when they can."""

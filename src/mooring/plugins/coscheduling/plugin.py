@@ -287,10 +287,15 @@ class Coscheduling(NetworkPoints):
         return without_marks(pod)
 
     def pod_bound(self, pod: Pod, node_name: str) -> None:
+        """The first matters to those that wait; the others are looked at when the server shows them."""
         member = self._members.get(pod.metadata.uid)
-        if member is not None:
-            member.gang.move(member, State.BOUND)
-            self._bound(member)
+        if member is None:
+            return
+        group = member.gang.group
+        has_started = group.started and group.satisfied
+        member.gang.move(member, State.BOUND)
+        self._bound(member)
+        if group.held or not has_started:
             self._settle(self.gangs.concerned(member.gang))
 
     def _bound(self, member: Member) -> None:
