@@ -13,6 +13,7 @@ from mooring import (
     Hint,
     Interest,
     Node,
+    NodeObject,
     Plugin,
     PluginArgs,
     Pod,
@@ -21,7 +22,6 @@ from mooring import (
     reads_spec_only,
     unresolvable,
 )
-from mooring.model import Node as NodeObject
 
 NOT_PREEMPTIBLE = "node(s) were spot instances and the pod is not preemptible"
 SPOT_SCORE, ON_DEMAND_SCORE = 0, 100
