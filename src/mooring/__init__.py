@@ -1,7 +1,7 @@
 """Mooring: the Kubernetes scheduler you program in Python.
 
 These are the names a policy needs, whatever kind of plugin it is; its tests import `mooring.testing` as well.
-A `Node` is a node with the pods on it, as plugins see it; a `NodeObject` is the API server's, as hints see it.
+A `Node` is a node with the pods on it, as plugins see it; a `NodeObject` is the API server's, as hints do.
 """
 
 from mooring import arrays  # noqa: F401 - before anyone else imports NumPy
