@@ -224,3 +224,12 @@ def test_a_plugin_that_is_not_whole_is_told_at_its_own_place(
     assert "P cannot be made" in mistake.what
     assert "abstract method" in mistake.what  # each Python words it in its own way
     assert "domain" in mistake.what
+
+
+def test_a_hook_that_nobody_will_ask_is_found_at_load(policy: Policy, place: Place, tmp_path: Path) -> None:
+    body = "def on_session_open(self, ssn):\n        ssn.add_job_order(lambda a, b: 0)"
+    with pytest.raises(PolicyError) as error:
+        rehearse(policy(f"class P(Plugin):\n    {body}\n"))
+    (mistake,) = error.value.mistakes
+    assert mistake.place == place(tmp_path / "policy.py", "def on_session_open")
+    assert "add_job_order registers a hook that nobody asks" in mistake.what

@@ -11,7 +11,7 @@ import pytest
 
 from mooring.cluster.view import ClusterView
 from mooring.errors import PluginFailed
-from mooring.framework.api.session import HOOKS, Combine, HookTable, Job, Session, Task
+from mooring.framework.api.session import HOOKS, Combine, HookTable, Job, Session, Task, session_of
 from mooring.framework.api.status import Code, Status, unschedulable
 
 NO = unschedulable("no").by("Plugin")
@@ -184,3 +184,19 @@ def test_hooks_end_with_their_session(view: ClusterView) -> None:
     with first.registering("Plugin"):
         first.add_node_order(lambda task, node: 1)
     assert not Session(view, (), now=1.0).hooks.has("node_order")
+
+
+def test_a_hook_that_nobody_will_ask_is_refused(view: ClusterView, pod: Callable[..., Any]) -> None:
+    session = session_of(view, pod(), 0.0)
+    adders = {
+        name.removeprefix("add_"): getattr(session, name) for name in dir(session) if name.startswith("add_")
+    }
+    refused = set()
+    with session.registering("Plugin"):
+        for kind, add in adders.items():
+            try:
+                add(lambda *_: None)
+            except ValueError as error:
+                assert f"add_{kind} registers a hook that nobody asks" in str(error)
+                refused.add(kind)
+    assert refused == {"queue_order", "job_order", "task_order", "gpu_order", "reclaimable", "preemptable"}

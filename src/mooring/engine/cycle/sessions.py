@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mooring.engine.attempt import Attempt
-from mooring.engine.placement.full_evaluation import session_of
 from mooring.framework.api import answers
-from mooring.framework.api.session import Session
+from mooring.framework.api.session import Session, session_of
 from mooring.framework.api.status import Status
 
 if TYPE_CHECKING:

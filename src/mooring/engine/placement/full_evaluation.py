@@ -26,7 +26,7 @@ from mooring.framework.api.answers import FILTER_CODES
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.scope import Scope
-from mooring.framework.api.session import Job, Session, Task
+from mooring.framework.api.session import Session, Task
 from mooring.framework.api.status import Code, Status, skip
 from mooring.framework.running.budget import leave_out
 from mooring.framework.running.forms import Filter, Scorer
@@ -262,11 +262,6 @@ class FullEvaluation:
         order = np.zeros(len(ok), np.int64 if whole else np.float64)
         order[rows] = given
         return order
-
-
-def session_of(view: ClusterView, pod: Pod, now: float) -> Session:
-    """A pod at a time is a session with one job of one task."""
-    return Session(view, (Job(pod.key, (Task(pod),)),), now)
 
 
 def _pod_for_node(plugin: str, pod: Pod, node: NodeView, answer: tuple[Any, ...]) -> Pod:

@@ -7,7 +7,7 @@ Both use this table. Whatever a hook does wrong is its plugin's failure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from math import isfinite
@@ -58,6 +58,13 @@ HOOKS: dict[str, Kind] = {
     "allocate": Kind(Combine.NOTIFY),
     "deallocate": Kind(Combine.NOTIFY),
 }
+
+
+ASKED = frozenset({"pre_predicate", "predicate", "node_order", "allocate", "deallocate"})  # of one pod
+NOBODY_ASKS = (
+    "add_{kind} registers a hook that nobody asks: pods are decided one at a time, and rounds over queues "
+    "and jobs do not exist yet"
+)
 
 
 def _number(plugin: str, kind: str, answer: Any) -> Number:
@@ -167,9 +174,15 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Session:
-    """One round, from open to close: what plugins register in it is gone with it."""
+    """One round, from open to close: what plugins register in it is gone with it.
 
-    def __init__(self, cluster: ClusterView, jobs: tuple[Job, ...], now: float) -> None:
+    `asked` are the kinds of hooks that will be asked in it; another one would be registered in vain.
+    """
+
+    def __init__(
+        self, cluster: ClusterView, jobs: tuple[Job, ...], now: float, asked: Container[str] = HOOKS
+    ) -> None:
+        self._asked = asked
         self.cluster = cluster
         self.jobs = jobs
         self.now = now
@@ -188,6 +201,8 @@ class Session:
     def _add(self, kind: str, hook: Callable[..., Any]) -> None:
         if not self._registering:
             raise RuntimeError("hooks are registered when a session opens")
+        if kind not in self._asked:
+            raise ValueError(NOBODY_ASKS.format(kind=kind))
         self.hooks.add(kind, hook, self._registering)
 
     def add_queue_order(self, hook: Callable[[str, str], Number]) -> None:
@@ -225,3 +240,8 @@ class Session:
             self._add("allocate", allocate)
         if deallocate is not None:
             self._add("deallocate", deallocate)
+
+
+def session_of(view: ClusterView, pod: Pod, now: float) -> Session:
+    """A pod at a time is a session with one job of one task."""
+    return Session(view, (Job(pod.key, (Task(pod),)),), now, ASKED)

@@ -26,6 +26,7 @@ from mooring.framework.api.handle import Handle, Lister, WaitingPod, looks_too_f
 from mooring.framework.api.node_trial import Demand, Trial
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.scope import Scope
+from mooring.framework.api.session import session_of
 from mooring.framework.api.status import Code, Status
 from mooring.framework.api.writes import Write
 from mooring.framework.running.forms import Filter, Scorer
@@ -155,6 +156,7 @@ def rehearse(plugin: type[Plugin]) -> None:
         made = plugin(args, handle)
         for point in ("pre_enqueue", "order_of"):
             pods_concerned(made, point)
+        _open_session(made, handle)
         _play(made, handle, cluster)
     except PluginFailed as failure:
         raise PolicyError(
@@ -170,6 +172,14 @@ def rehearse(plugin: type[Plugin]) -> None:
 def _method_at(plugin: type[Plugin], point: str) -> str:
     """The method that spoke at a point, whichever form it has."""
     return point if hasattr(plugin, point) else f"{point}_nodes"
+
+
+def _open_session(plugin: Plugin, handle: StageHandle) -> None:
+    """Hooks that are registered in vain are found."""
+    if (opens := getattr(plugin, "on_session_open", None)) is not None:
+        session = session_of(handle.cluster, _pods()[1], handle.now)
+        with session.registering(plugin.name):
+            answers.call(plugin.name, "on_session_open", opens, session)
 
 
 def _play(plugin: Plugin, handle: StageHandle, cluster: Cluster) -> None:
