@@ -148,6 +148,20 @@ def test_a_server_whose_short_watch_says_nothing_is_listed() -> None:
 
 
 @pytest.mark.parametrize("pods", [2, 5])
+def test_a_server_that_was_restored_from_a_backup_is_listed(pods: int) -> None:
+    """Its versions are lower than those that were told, and what was made since is not there."""
+
+    async def work(made: Following) -> None:
+        made.server.objects[PODS].popitem()
+        made.server.version = 2
+        made.server.log.clear()
+        await made.informer.catch_up()
+        assert made.told == [(DELETE, f"p{pods - 1}", "1")]
+
+    following(pods, work)
+
+
+@pytest.mark.parametrize("pods", [2, 5])
 def test_versions_that_are_no_numbers_have_no_order(pods: int, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(made: Following) -> None:
         monkeypatch.setattr(freshness, "order_of", lambda version: freshness.NO_ORDER)

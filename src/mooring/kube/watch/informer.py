@@ -183,21 +183,22 @@ class Informer(Generic[T]):
         await self._until(lambda: self._lists_done >= wanted)
 
     async def _is_as_listed(self) -> bool:
-        """Whether all that a list shows is told, or on its way."""
-        seen = None
+        """Whether all that a list shows is told, or on its way. Not if the list is older than what was told:
+        the server is another then, one that was restored from a backup, say."""
+        seen, told = None, order_of(self._version)
         with contextlib.suppress(ApiError):
             is_short = len(self._known) <= SMALL
             seen = await glimpse(self._client, self.resource, self._query, is_short=is_short)
-        if seen is None:
+        if seen is None or seen.moment < told:
             return False
         return await self._soon(lambda: seen.is_known(self._known, self._version), ON_THEIR_WAY_S)
 
     async def _is_at_newest(self) -> bool:
         """Whether all up to the version the server is at is told within a short while."""
-        newest = NO_ORDER
+        newest, told = NO_ORDER, order_of(self._version)
         with contextlib.suppress(ApiError):
             newest = await newest_version(self._client, self.resource)
-        if newest == NO_ORDER:
+        if newest == NO_ORDER or newest < told:
             return False
 
         def is_there() -> bool:
