@@ -27,13 +27,19 @@ class SchedulerDied(Exception):
     """It ended while it was waited for; says what it said last."""
 
 
+def _unused(log: Path) -> Path:
+    """A file of its own: a port may be given out again, and what another has logged there is not ours."""
+    before = len(list(log.parent.glob(f"{log.stem}*{log.suffix}")))
+    return log.with_stem(f"{log.stem}-{before}") if before else log
+
+
 class Scheduler(Process):
     """Use it as a context manager: ready inside, ended in order afterwards."""
 
     def __init__(self, name: str, command: Sequence[str | Path], folder: Path, port: int) -> None:
         self.port = port
         self.url = f"https://{LOOPBACK}:{port}"
-        super().__init__(name, command, folder / f"{name}-{port}.log")
+        super().__init__(name, command, _unused(folder / f"{name}-{port}.log"))
 
     def __enter__(self) -> Scheduler:
         self.start()
