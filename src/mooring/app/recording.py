@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from mooring.plugins.catalogue import make_registry
 from mooring.recordings.reading import Recording
 from mooring.recordings.writing import LARGEST_MB, RecordingFile
 
+TOLD_EVERY = 1000  # entries
 POLICIES = "; policies are not part of a recording: name their folder with --policies"
 
 
@@ -47,7 +48,15 @@ def record(
 class Player:
     """A recording and a fresh engine it is played to: made as the one before, or as it is asked for."""
 
-    def __init__(self, file: Path, *, config: Path | None = None, policies: Path | None = None) -> None:
+    def __init__(
+        self,
+        file: Path,
+        *,
+        config: Path | None = None,
+        policies: Path | None = None,
+        progress: Callable[[int], None] = lambda entries: None,
+    ) -> None:
+        self._progress = progress
         self.recording = Recording(file)
         self.so_far = Replayed()
         self.stopped = ""  # why nothing more was recorded, if it did not just end
@@ -70,6 +79,8 @@ class Player:
         yield from replay(map(self._noted, entries), self._engine, self.so_far)
 
     def _noted(self, entry: Entry) -> Entry:
+        if self.so_far.entries % TOLD_EVERY == 0:
+            self._progress(self.so_far.entries)
         if isinstance(entry, Stopped):
             self.stopped = entry.why
         return entry
