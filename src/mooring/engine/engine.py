@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import isfinite
 from typing import Any
 
@@ -241,15 +241,16 @@ class Engine:
         elif reserved is not None:
             if self.outcomes is not None:
                 self.outcomes.scheduled(reserved, now)
-            self._tell_bound(reserved)
+            for name, method, pods in reserved.profile.bound:
+                if pods is None or uid in pods:
+                    self._tell_bound(name, method, reserved)
 
-    def _tell_bound(self, reserved: Reserved) -> None:
+    def _tell_bound(self, plugin: str, method: Callable[..., Any], reserved: Reserved) -> None:
         """What plugins make of a bind follows from the event, so that it is the same whoever binds."""
-        for name, method, _ in reserved.profile.at("pod_bound"):
-            try:
-                method(reserved.pod, reserved.node_name)
-            except BaseException as error:
-                answers.raised(name, "pod_bound", error)  # logged; the pod is bound
+        try:
+            method(reserved.pod, reserved.node_name)
+        except BaseException as error:
+            answers.raised(plugin, "pod_bound", error)  # logged; the pod is bound
 
     def bind_failed(self, uid: str, message: str) -> None:
         """A pod could not be bound: its place is free again, and it backs off as after an error."""

@@ -81,8 +81,10 @@ class SchedulingCycle:
     def run(self, queued: QueuedPod, now: float, step: Step | None = None) -> list[Decision]:
         """One attempt, with everything it decides; with a step, one that goes on there, on the cluster as it
         is. Whatever ends the cycle is told."""
-        profile = self._engine.profiles[queued.pod.spec.scheduler_name]
-        attempt = Attempt(queued, profile, self.cycle_of(profile.name, now), queued.pod)
+        engine = self._engine
+        profile = engine.profiles[queued.pod.spec.scheduler_name]
+        engine.attempts = number = engine.attempts + 1
+        attempt = Attempt(queued, profile, Cycle(profile.name, now, number), queued.pod)
         try:
             self.take_step(attempt, step or self._search)
         except Parked:
@@ -111,11 +113,6 @@ class SchedulingCycle:
                 statement.give_back(uid)
         message = answers.clipped(f"{WENT_WRONG}: {answers.words_of(error)}")
         attempt.decisions.append(self.fail(queued, engine.now, message, None, ""))
-
-    def cycle_of(self, profile: str, now: float) -> Cycle:
-        """The state of a new attempt."""
-        self._engine.attempts = number = self._engine.attempts + 1
-        return Cycle(profile, now, number)
 
     def take_step(self, attempt: Attempt, step: Step) -> None:
         engine, profile = self._engine, attempt.profile

@@ -12,6 +12,7 @@ from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.fit_error import FitError
 from mooring.engine.placement.placing import Choice, Narrowed
 from mooring.engine.queue.queued_pod import QueuedPod
+from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.domain import DomainPlugin
 from mooring.framework.api.status import unresolvable
 
@@ -24,7 +25,9 @@ UNPLANNED = "no place in the domain that was chosen"
 def attempt_at(engine: Engine, queued: QueuedPod, now: float) -> Attempt:
     """An attempt at one member of a group."""
     profile = engine.profiles[queued.pod.spec.scheduler_name]
-    return Attempt(queued, profile, engine.cycle.cycle_of(profile.name, now), queued.pod, together=True)
+    engine.attempts += 1
+    cycle = Cycle(profile.name, now, engine.attempts)
+    return Attempt(queued, profile, cycle, queued.pod, together=True)
 
 
 class Seat:

@@ -99,8 +99,8 @@ def nothing_to_do(method: Method) -> Method:
 
 
 def concerns_only(table: str) -> Callable[[Method], Method]:
-    """Marks a `pre_enqueue` or `order_of` that has nothing to say about pods whose uid is not in a table of
-    the plugin: it is not run for those. `table` names the attribute, which is one object for good."""
+    """Marks a `pre_enqueue`, `order_of` or `pod_bound` that has nothing to say about pods whose uid is not in
+    a table of the plugin: it is not run for those. `table` names the attribute: one object for good."""
 
     def mark(method: Method) -> Method:
         setattr(method, "concerns_only", table)  # noqa: B010 - as above

@@ -154,7 +154,7 @@ def rehearse(plugin: type[Plugin]) -> None:
         cluster = _stage()
         handle = StageHandle(cluster)
         made = plugin(args, handle)
-        for point in ("pre_enqueue", "order_of"):
+        for point in ("pre_enqueue", "order_of", "pod_bound"):
             pods_concerned(made, point)
         _open_session(made, handle)
         _play(made, handle, cluster)

@@ -53,6 +53,7 @@ class Profile:
         self._at = {point: self._enabled(point) for point in POINTS if point not in EXTENSIONS_OF}
         self.orders = self._asked("order_of")
         self.gates = self._asked("pre_enqueue")
+        self.bound = self._asked("pod_bound")
         self._timed_or_not = self.gates, self._timed_gates()
         self.filters = [form for plugin in self._at_config("filter") if (form := Filter.of(plugin))]
         weights = {use.name: use.weight for use in plan.points.get("score", ())}

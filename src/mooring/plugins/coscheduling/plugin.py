@@ -286,6 +286,7 @@ class Coscheduling(NetworkPoints):
             return patch
         return without_marks(pod)
 
+    @concerns_only("_members")
     def pod_bound(self, pod: Pod, node_name: str) -> None:
         """The first matters to those that wait; the others are looked at when the server shows them."""
         member = self._members.get(pod.metadata.uid)
