@@ -108,7 +108,7 @@ def test_earlier_recordings_move_on(tmp_path: Path) -> None:
         (b"", "is not a recording of Mooring"),
         (b"apiVersion: v1\n" * 9, "is not a recording of Mooring"),
         (MAGIC, "does not say how the scheduler was made: nothing was written"),
-        (MAGIC + b"nonsense", "does not say how the scheduler was made: nothing was written"),
+        (MAGIC + b"nonsense", "is damaged: "),
         (MAGIC + zlib.compress(LENGTH.pack(2**31)), "is damaged: an entry of impossible length"),
         (MAGIC + zlib.compress(LENGTH.pack(1) + b"\xc1"), "is damaged: "),
     ],
@@ -119,6 +119,15 @@ def test_what_is_no_recording_says_so(tmp_path: Path, content: bytes, what: str)
     with pytest.raises(ConfigError) as error:
         Recording(file)
     assert str(error.value).startswith(f"{file}: {what}")
+
+
+def test_a_byte_that_was_changed_is_told(tmp_path: Path) -> None:
+    file = written(tmp_path / "a", *entries(5000))
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 255
+    file.write_bytes(data)
+    with pytest.raises(ConfigError, match="is damaged: "):
+        list(Recording(file).entries())
 
 
 def test_another_format_is_told(tmp_path: Path) -> None:

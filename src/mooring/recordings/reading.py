@@ -59,9 +59,8 @@ class Recording:
         while piece := opened.read(PIECE):
             try:
                 left += unpack.decompress(piece)
-            except zlib.error:
-                self.is_cut = True
-                return
+            except zlib.error as error:
+                raise ConfigError.at(self._name, f"is damaged: {error}") from error
             start = 0
             while len(left) - start >= LENGTH.size:
                 (length,) = LENGTH.unpack_from(left, start)
