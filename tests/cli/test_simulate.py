@@ -216,7 +216,7 @@ def test_a_policy_that_never_ends_ends_the_run(
 ) -> None:
     (folder := tmp_path / "policies").mkdir()
     (folder / "endless.py").write_text(ENDLESS)
-    monkeypatch.setattr("mooring.cli.simulate.LIMIT_S", 0.2)
+    monkeypatch.setattr("mooring.cli.policies.LIMIT_S", 0.2)
     ran = mooring("simulate", manifests, "--policies", folder)
     assert (ran.code, ran.out) == (2, "")
     assert f"plugin P, filter, pod default/web, at {folder}/endless.py:6" in ran.err
@@ -230,7 +230,7 @@ def test_a_policy_that_cannot_be_loaded_ends_the_run(
 ) -> None:
     (folder := tmp_path / "policies").mkdir()
     (folder / "endless.py").write_text(text)
-    monkeypatch.setattr("mooring.cli.simulate.LIMIT_S", 0.2)
+    monkeypatch.setattr("mooring.cli.policies.LIMIT_S", 0.2)
     ran = mooring("simulate", manifests, "--policies", folder)
     assert (ran.code, ran.out) == (2, "")
     assert f", at {folder}/endless.py:" in ran.err

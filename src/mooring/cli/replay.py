@@ -10,15 +10,11 @@ from typing import Any
 import click
 import msgspec
 
-from mooring.app.printing import printed_elsewhere
 from mooring.app.recording import Player
-from mooring.app.watchdog import LIMIT_S, Watchdog
-from mooring.app.whereabouts import Policies
-from mooring.cli.progress import progress_bar
+from mooring.cli.policies import watched
 from mooring.cli.values import EXISTING_FILE, EXISTING_FOLDER
 from mooring.engine.decisions import Bind, Consult, Decision, Evict, Nominate, Refuse, Wait
 from mooring.engine.recording.replay import Difference
-from mooring.errors import PolicyHangs
 from mooring.framework.api.writes import Write
 
 SHOWN = 20
@@ -39,24 +35,16 @@ def command(file: Path, config: Path | None, policies: Path | None, show: int, a
     the same policies, none does.
     """
     found: list[Difference] = []
-    own = Policies([f"{policies.absolute()}/"] if policies else ())
-    with (
-        printed_elsewhere() as printing,
-        Watchdog(own, limit_s=LIMIT_S, raises=PolicyHangs),
-        progress_bar() as bar,
-    ):
-        task = bar.add_task("replaying", total=None)
+    with watched(policies, "replaying") as update:
         player = Player(
             file,
             config=config,
             policies=policies,
-            progress=lambda entries: bar.update(task, completed=entries),
+            progress=lambda entries: update(completed=entries),
         )
         for difference in player.differences():
             if len(found) < show:
                 found.append(difference)
-    for remark in printing.remarks():
-        click.echo(f"note: {remark}", err=True)
     so_far = player.so_far
     if as_json:
         result = {

@@ -7,15 +7,11 @@ from pathlib import Path
 
 import click
 
-from mooring.app.printing import printed_elsewhere
 from mooring.app.simulating import simulate
-from mooring.app.watchdog import LIMIT_S, Watchdog
-from mooring.app.whereabouts import Policies
 from mooring.cli.placements import print_result
-from mooring.cli.progress import progress_bar
+from mooring.cli.policies import watched
 from mooring.cli.values import EXISTING_FILE, EXISTING_FOLDER, DurationType, GatesType
 from mooring.config.feature_gates import FeatureGates
-from mooring.errors import PolicyHangs
 from mooring.sim.report import write_report
 from mooring.sim.result import Result, to_json
 
@@ -58,13 +54,7 @@ def command(
     Each PATH is a file, a folder, or - for standard input. The annotations sim.mooring.io/arrives-at
     and sim.mooring.io/runs-for give objects a time. Nothing is placed if any document has a mistake.
     """
-    own = Policies([f"{policies.absolute()}/"] if policies else ())
-    with (
-        printed_elsewhere() as printing,
-        Watchdog(own, limit_s=LIMIT_S, raises=PolicyHangs),
-        progress_bar() as bar,
-    ):
-        task = bar.add_task("placing pods", total=None)
+    with watched(policies, "placing pods") as update:
         result = simulate(
             paths,
             config=config,
@@ -74,11 +64,9 @@ def command(
             scores=scores,
             gates=gates,
             record=record,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            progress=lambda done, total: update(completed=done, total=total),
             remark=lambda remark: click.echo(f"note: {remark}", err=True),
         )
-    for remark in printing.remarks():
-        click.echo(f"note: {remark}", err=True)
     page = write_report(result, report) if report else None
     _show(result, page, as_json=as_json)
 
