@@ -24,13 +24,13 @@ from mooring.engine.placement import around_nominated as nominated
 from mooring.engine.placement import classes, nominator, partly_kept, verdicts
 from mooring.kube.decode import fragments
 from mooring.plugins import kept
-from mooring.plugins.coscheduling.forms import koordinator
 from mooring.plugins.preemption import plugin as preemption
 from mooring.plugins.preemption import pod_kinds as kinds
 from mooring.plugins.preemption import single
 from mooring.plugins.topology import interpod, spread
 from mooring.plugins.volumes import assumed
 from mooring.plugins.volumes import storage_objects as volume_kinds
+from mooring.workloads.dialects import koordinator
 from one_offs import VARIETIES, OneOffs
 
 SMALL = 8

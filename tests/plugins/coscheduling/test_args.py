@@ -22,7 +22,11 @@ def read(*lines: str) -> CoschedulingArgs:
 
 def test_defaults() -> None:
     args = CoschedulingArgs()
-    assert (args.default_timeout, args.controller_workers, args.policy.value) == (600.0, 1, "once-satisfied")
+    assert (args.default_timeout, args.controller_workers, args.for_gangs().policy.value) == (
+        600.0,
+        1,
+        "once-satisfied",
+    )
     assert (args.enable_preemption, args.aware_network_topology) == (True, True)
 
 
@@ -37,7 +41,7 @@ def test_all_of_koordinators_are_read() -> None:
         "defaultMatchPolicy: only-waiting",
         "skipCheckScheduleCycle: true",
     )
-    assert (args.default_timeout, args.policy.value) == (300.0, "only-waiting")
+    assert (args.default_timeout, args.for_gangs().policy.value) == (300.0, "only-waiting")
     assert not args.enable_preemption
 
 

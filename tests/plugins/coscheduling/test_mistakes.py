@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mooring.plugins.coscheduling.gang import State
-from mooring.plugins.coscheduling.reading import Reading
+from mooring.workloads.gang import State
+from mooring.workloads.written_values import Reading
 from plugins.coscheduling.hand import GANG, Hand, changed, labelled, member, pod, pod_group
 
 TWO = pod(

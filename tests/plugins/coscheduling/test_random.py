@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mooring.framework.api.grouping import Group
 from mooring.model.objects import Pod
-from mooring.plugins.coscheduling.gang import Gang, State
+from mooring.workloads.gang import Gang, State
 from plugins.coscheduling.hand import CYCLE, GANG, Hand, changed, labelled, member, pod, pod_group
 
 NAMES = ["p0", "p1", "p2", "p3", "p4"]

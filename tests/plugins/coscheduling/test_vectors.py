@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mooring.framework.api.status import Code, wait
-from mooring.plugins.coscheduling.declared import MatchPolicy
+from mooring.workloads.declared import MatchPolicy
 from plugins.coscheduling.hand import CYCLE, GANG, Hand, labelled, member, pod, pod_group
 
 ONCE, ONLY, BOTH = "once-satisfied", "only-waiting", "waiting-and-running"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from mooring.config.durations import Duration
 from mooring.errors import ArgsError, FieldMistake, did_you_mean
 from mooring.framework.api.plugin import PluginArgs
-from mooring.plugins.coscheduling.declared import MatchPolicy
 from mooring.plugins.coscheduling.topology.layers import LayerEntry, from_args
+from mooring.workloads.declared import MatchPolicy
+from mooring.workloads.gang_table import GangDefaults
 
 POLICIES = {policy.value: policy for policy in MatchPolicy}
 
@@ -43,6 +44,5 @@ class CoschedulingArgs(PluginArgs, frozen=True):
             mistakes.extend(error.mistakes)
         ArgsError.unless_right(mistakes)
 
-    @property
-    def policy(self) -> MatchPolicy:
-        return POLICIES[self.default_match_policy]
+    def for_gangs(self) -> GangDefaults:
+        return GangDefaults(POLICIES[self.default_match_policy], float(self.default_timeout))

@@ -10,8 +10,8 @@ from mooring.framework.api.handle import Handle
 from mooring.framework.metrics.families import GANG_START_SECONDS, GANGS_TIMED_OUT, WAITING_GANG_GROUPS
 from mooring.plugins.coscheduling import recovery
 from mooring.plugins.coscheduling.deadlines import Deadlines
-from mooring.plugins.coscheduling.gang import Member, State
-from mooring.plugins.coscheduling.group import GangGroup
+from mooring.workloads.gang import Member, State
+from mooring.workloads.gang_group import GangGroup
 
 TIMED_OUT = "{} has had all its pods for {} and could not start"
 LATE = "{}; it has had all its pods for {}"

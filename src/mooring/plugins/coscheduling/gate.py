@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from mooring.framework.api.handle import Handle
 from mooring.plugins.coscheduling.following import Following
-from mooring.plugins.coscheduling.gang import Member, State
-from mooring.plugins.coscheduling.table import Gangs
+from mooring.workloads.gang import Member, State
+from mooring.workloads.gang_table import Gangs
 
 RESTS = "{}: one of its pods found no place, and all are tried again in a while"
 REPRESENTED = "representative pod {} of gangGroupID {} already exists"
@@ -38,7 +38,7 @@ class Gate:
         if mistake := self._gangs.mistake(member):
             return mistake
         if gang.terms is None:
-            return gang.form.not_there(gang.id, member.pod)
+            return gang.dialect.not_there(gang.id, member.pod)
         if gang.terms.mistakes:
             return "; ".join(gang.terms.mistakes)
         return "" if gang.group.lets_alone(gang) else gang.group.problem()

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from mooring.model.objects import Pod
-from mooring.plugins.coscheduling.gang import Gang, Member
-from mooring.plugins.coscheduling.keys import SUB_PRIORITY, TOPOLOGY_INDEX
+from mooring.workloads.gang import Gang, Member
+from mooring.workloads.keys import SUB_PRIORITY, TOPOLOGY_INDEX
 
 LAST = 2**31
 

@@ -18,16 +18,16 @@ from mooring.plugins.coscheduling import order, view
 from mooring.plugins.coscheduling.args import CoschedulingArgs
 from mooring.plugins.coscheduling.controller.keeper import Keeper
 from mooring.plugins.coscheduling.following import Following
-from mooring.plugins.coscheduling.forms import KINDS, READS, is_member
-from mooring.plugins.coscheduling.gang import Gang, Member, State
 from mooring.plugins.coscheduling.gate import Gate
-from mooring.plugins.coscheduling.group import GangGroup
 from mooring.plugins.coscheduling.preemption import GangPreemption
 from mooring.plugins.coscheduling.preemption.seen import SeenGangs
 from mooring.plugins.coscheduling.starting import marks, unmarked, without_marks
-from mooring.plugins.coscheduling.table import FINISHED, Gangs, Groups
 from mooring.plugins.coscheduling.topology.points import NetworkPoints
 from mooring.plugins.coscheduling.topology.trees import READS as NETWORK_READS
+from mooring.workloads.dialects import KINDS, READS, is_member
+from mooring.workloads.gang import Gang, Member, State
+from mooring.workloads.gang_group import GangGroup
+from mooring.workloads.gang_table import FINISHED, Gangs, Groups
 
 NOT_FOUND = "Gang not found"
 REJECTED = 'GangGroup "{}" gets rejected due to member pod "{}" is unschedulable'
@@ -43,7 +43,7 @@ class Coscheduling(NetworkPoints):
     def __init__(self, args: CoschedulingArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         listers = {kind: handle.lister(kind) for kind in KINDS}
-        self.gangs = Gangs(args, handle.profile, listers, lambda: handle.now)
+        self.gangs = Gangs(args.for_gangs(), handle.profile, listers, lambda: handle.now)
         self._members = self.gangs.members
         self._tried: GangGroup | None = None  # the one whose members are being tried together
         self._keeper = Keeper(handle, listers)
@@ -155,7 +155,7 @@ class Coscheduling(NetworkPoints):
             return Hint.SKIP
         kind = f"{found.kind}.{found.api_version.rpartition('/')[0]}"
         for gang in member.gang.group.gangs():
-            if kind in gang.form.kinds and (gang.source == found.key or kind != gang.form.kinds[0]):
+            if kind in gang.dialect.kinds and (gang.source == found.key or kind != gang.dialect.kinds[0]):
                 return Hint.QUEUE
         return Hint.SKIP
 
@@ -188,7 +188,7 @@ class Coscheduling(NetworkPoints):
             group.title,
             tuple(each.pod for each in members),
             1 if alone else group.needed(),
-            frozenset(each.uid for each in members if each.gang.form.modes and each.gang.strict),
+            frozenset(each.uid for each in members if each.gang.dialect.modes and each.gang.strict),
         )
 
     def gangs_of(self, group: Group) -> list[Gang]:

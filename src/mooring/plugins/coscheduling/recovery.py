@@ -8,9 +8,9 @@ gang that has started and lost some.
 
 from __future__ import annotations
 
-from mooring.plugins.coscheduling.gang import State
-from mooring.plugins.coscheduling.group import GangGroup
-from mooring.plugins.coscheduling.reading import moment
+from mooring.workloads.gang import State
+from mooring.workloads.gang_group import GangGroup
+from mooring.workloads.written_values import moment
 
 GIVEN_BACK = "GangIncomplete"
 MESSAGE = (

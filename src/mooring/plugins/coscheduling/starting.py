@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mooring.model.objects import Pod
-from mooring.plugins.coscheduling import keys
-from mooring.plugins.coscheduling.group import GangGroup
+from mooring.workloads import keys
+from mooring.workloads.gang_group import GangGroup
 
 IDS = (keys.BIND_GROUP_ID, keys.OLD_BIND_GROUP_ID)
 COUNTS = (keys.BIND_MEMBER_COUNT, keys.OLD_BIND_MEMBER_COUNT)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mooring.plugins.coscheduling.gang import Crowd, Gang
-from mooring.plugins.coscheduling.group import GangGroup
+from mooring.workloads.gang import Crowd, Gang
+from mooring.workloads.gang_group import GangGroup
 
 
 def summary(gang: Gang, wait: str) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def summary(gang: Gang, wait: str) -> dict[str, Any]:
         "gangGroupInfo": _shared(gang.group),
         "gangFrom": "PodGroupCrd" if gang.by_object else "PodAnnotation",
         "hasGangInit": terms is not None,
-        "declaredAs": gang.form.name,
+        "declaredAs": gang.dialect.name,
         "problem": gang.group.problem(),
     }
 

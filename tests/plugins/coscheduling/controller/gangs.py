@@ -11,8 +11,8 @@ from mooring.framework.loading.rehearsal import StageHandle
 from mooring.model.objects import Object, ObjectMeta, OwnerReference, Pod
 from mooring.plugins.coscheduling.controller.gang import SIGS
 from mooring.plugins.coscheduling.controller.podgroups import PodGroups
-from mooring.plugins.coscheduling.declared import Terms
 from mooring.testing import pod
+from mooring.workloads.declared import Terms
 
 PROFILE = "default-scheduler"
 

@@ -11,7 +11,7 @@ import pytest
 from mooring.framework.api.writes import Write
 from mooring.plugins.coscheduling.controller.gang import KUBERNETES, SIGS, X_K8S
 from mooring.plugins.coscheduling.controller.podgroups import RESEND_S
-from mooring.plugins.coscheduling.declared import MatchPolicy, Terms
+from mooring.workloads.declared import MatchPolicy, Terms
 from plugins.coscheduling.controller.gangs import Gang, Stage, member, show
 
 KAI, VOLCANO = "scheduling.run.ai/v2alpha2/podgroups", "scheduling.volcano.sh/v1beta1/podgroups"

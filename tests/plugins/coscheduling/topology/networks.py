@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from mooring.plugins.coscheduling.topology.layers import LayerEntry, Layout, from_args
+from mooring.plugins.coscheduling.topology.rules import Rules, rules_for
 from mooring.plugins.coscheduling.topology.solver import NoPlace, solve
 from mooring.plugins.coscheduling.topology.spaces import Request, Spaces
-from mooring.plugins.coscheduling.topology.spec import MUST, PREFER, GatherRule, Rules, Wish, rules_for
 from mooring.plugins.coscheduling.topology.tree import Tree
+from mooring.workloads.topology_wishes import MUST, PREFER, GatherRule, Wish
 
 SPINE, BLOCK, NODE = "SpineLayer", "BlockLayer", "NodeTopologyLayer"
 

@@ -16,13 +16,13 @@ from mooring.errors import ArgsError, ConfigError
 from mooring.framework.api.writes import Write
 from mooring.model.objects import Object, ObjectMeta
 from mooring.plugins.catalogue import make_registry
-from mooring.plugins.coscheduling import keys
 from mooring.plugins.coscheduling.args import CoschedulingArgs
 from mooring.plugins.coscheduling.topology.detail import detail_status
-from mooring.plugins.coscheduling.topology.spec import SELECTOR_ANNOTATION
 from mooring.testing import cluster, node, pod
 from mooring.testing.builders import NodeBuilder, PodBuilder
 from mooring.testing.world import World
+from mooring.workloads import keys
+from mooring.workloads.topology_wishes import SELECTOR_ANNOTATION
 from plugins.coscheduling.topology.networks import T1, Shape, labels, tree
 
 MUST, PREFER = "MustGather", "PreferGather"

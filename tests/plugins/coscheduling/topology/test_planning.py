@@ -11,14 +11,14 @@ from mooring.framework.api.grouping import Group, Plan
 from mooring.framework.api.status import Code, Status
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.topology.planning import Planner
-from mooring.plugins.coscheduling.topology.spec import (
+from mooring.testing import pod
+from mooring.workloads.topology_wishes import (
     SELECTOR_ANNOTATION,
     GatherRule,
     Wish,
     wish_of_kai,
     wish_of_kubernetes,
 )
-from mooring.testing import pod
 from plugins.coscheduling.topology.networks import BLOCK, LAYERS, NODE, SPINE, T1, T1_NODES, must, prefer
 from plugins.coscheduling.topology.test_scoring import stage
 from plugins.coscheduling.topology.test_trees import KAI, Handle

@@ -6,9 +6,9 @@ from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.status import Code
 from mooring.plugins.coscheduling.topology.marks import Marks
 from mooring.plugins.coscheduling.topology.scoring import SelectorScores, ranks
-from mooring.plugins.coscheduling.topology.spec import SELECTOR_ANNOTATION
 from mooring.plugins.coscheduling.topology.trees import Trees
 from mooring.testing import node, pod
+from mooring.workloads.topology_wishes import SELECTOR_ANNOTATION
 from plugins.coscheduling.topology.networks import LAYERS, T1, Shape, labels, tree
 from plugins.stage import Stage
 

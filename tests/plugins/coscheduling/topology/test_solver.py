@@ -6,7 +6,7 @@ import pytest
 
 from mooring.plugins.coscheduling.topology.solver import LISTED
 from mooring.plugins.coscheduling.topology.spaces import Request, Spaces
-from mooring.plugins.coscheduling.topology.spec import GatherRule
+from mooring.workloads.topology_wishes import GatherRule
 from plugins.coscheduling.topology.networks import (
     BLOCK,
     NODE,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from mooring.plugins.coscheduling.topology.solver import NoPlace, solve
 from mooring.plugins.coscheduling.topology.spaces import Request
-from mooring.plugins.coscheduling.topology.spec import GatherRule
 from mooring.plugins.coscheduling.topology.tree import Tree
+from mooring.workloads.topology_wishes import GatherRule
 from plugins.coscheduling.topology.networks import (
     BLOCK,
     LAYERS,

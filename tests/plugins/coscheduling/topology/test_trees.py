@@ -13,9 +13,9 @@ from mooring.framework.api.handle import Lister
 from mooring.framework.loading.rehearsal import StageHandle
 from mooring.model.objects import Node, Object, ObjectMeta
 from mooring.plugins.coscheduling.topology.layers import from_args
-from mooring.plugins.coscheduling.topology.spec import GatherRule, Wish
 from mooring.plugins.coscheduling.topology.trees import Trees
 from mooring.testing import node, pod
+from mooring.workloads.topology_wishes import GatherRule, Wish
 from plugins.stage import Stage
 
 DEFAULT = Wish(())

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from mooring.model.objects import Object, Pod
-from mooring.plugins.coscheduling.declared import Terms
+from mooring.workloads.declared import Terms
 
 SIGS = "scheduling.sigs.k8s.io/v1alpha1/podgroups"  # Koordinator's
 X_K8S = "scheduling.x-k8s.io/v1alpha1/podgroups"  # of scheduler-plugins

@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from mooring.framework.api.handle import Handle, Lister
 from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling.controller.podgroups import PodGroups
-from mooring.plugins.coscheduling.declared import Terms
-from mooring.plugins.coscheduling.forms import FORMS
-from mooring.plugins.coscheduling.gang import Gang
-from mooring.plugins.coscheduling.group import GangGroup
+from mooring.workloads.declared import Terms
+from mooring.workloads.dialects import DIALECTS
+from mooring.workloads.gang import Gang
+from mooring.workloads.gang_group import GangGroup
 
 POD_GROUP = "PodGroup."
-PLACES = {form.kinds[0]: form.reads[0] for form in FORMS if form.kinds[0].startswith(POD_GROUP)}
+PLACES = {
+    dialect.kinds[0]: dialect.reads[0] for dialect in DIALECTS if dialect.kinds[0].startswith(POD_GROUP)
+}
 
 
 class SeenGang:
@@ -79,5 +81,5 @@ class Keeper:
             self._podgroups.deleted((PLACES[kind], found.key))
 
     def _seen(self, gang: Gang) -> SeenGang | None:
-        kind = gang.form.kinds[0]
+        kind = gang.dialect.kinds[0]
         return SeenGang(gang, PLACES[kind], self._listers[kind]) if kind in PLACES else None

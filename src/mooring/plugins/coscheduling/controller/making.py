@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from mooring.model.objects import Object, OwnerReference, Pod
-from mooring.plugins.coscheduling import keys
 from mooring.plugins.coscheduling.controller.gang import SIGS
-from mooring.plugins.coscheduling.declared import Terms
+from mooring.workloads import keys
+from mooring.workloads.declared import Terms
 
 API_VERSION = SIGS.rpartition("/")[0]
 MANAGED_BY, MOORING = "app.kubernetes.io/managed-by", "mooring"

@@ -28,7 +28,7 @@ from mooring.plugins.coscheduling.controller.gang import (
 from mooring.plugins.coscheduling.controller.making import can_be_named, is_made_for, pod_group_of
 from mooring.plugins.coscheduling.controller.pace import Pace
 from mooring.plugins.coscheduling.controller.tally import Tally
-from mooring.plugins.coscheduling.reading import moment
+from mooring.workloads.written_values import moment
 
 RESEND_S = 60.0
 STATUS = "status"

@@ -7,10 +7,10 @@ from collections.abc import Collection
 
 from mooring.framework.api.grouping import Group
 from mooring.model.objects import Pod
-from mooring.plugins.coscheduling.gang import HOLDING_OR_BOUND, Gang
-from mooring.plugins.coscheduling.group import GangGroup
 from mooring.plugins.coscheduling.preemption.gangs import PlacedGang
-from mooring.plugins.coscheduling.table import Gangs
+from mooring.workloads.gang import HOLDING_OR_BOUND, Gang
+from mooring.workloads.gang_group import GangGroup
+from mooring.workloads.gang_table import Gangs
 
 
 class SeenGangs:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mooring.plugins.coscheduling.topology.spec import Rules
+from mooring.plugins.coscheduling.topology.rules import Rules
 from mooring.plugins.coscheduling.topology.tree import Ints, Tree
 
 Counts = int  # bit n is set: n pods will do

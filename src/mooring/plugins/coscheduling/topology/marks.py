@@ -10,8 +10,8 @@ from collections.abc import Hashable, Iterable, Mapping
 
 from mooring.framework.api.handle import Handle
 from mooring.model.objects import Pod
-from mooring.plugins.coscheduling.topology.spec import selector_of
 from mooring.plugins.coscheduling.topology.trees import NodeLabels
+from mooring.workloads.topology_wishes import selector_of
 
 NAME = "network topology of gangs"
 BUSY = "busy"

@@ -14,21 +14,11 @@ from mooring.framework.api.grouping import Group, Plan, Room
 from mooring.framework.api.handle import Handle
 from mooring.framework.api.status import Status, unresolvable
 from mooring.framework.api.writes import Write
-from mooring.model.objects import Object, Pod
-from mooring.plugins.coscheduling.forms.kai import Kai
-from mooring.plugins.coscheduling.forms.kubernetes import Kubernetes
-from mooring.plugins.coscheduling.forms.pod_group import field, mapping, spec_of
-from mooring.plugins.coscheduling.gang import HOLDING_OR_BOUND, Gang
+from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.topology.detail import detail_status
 from mooring.plugins.coscheduling.topology.layers import Layout
 from mooring.plugins.coscheduling.topology.planning import Planner
 from mooring.plugins.coscheduling.topology.scoring import SelectorScores
-from mooring.plugins.coscheduling.topology.spec import (
-    Wish,
-    wish_of_annotation,
-    wish_of_kai,
-    wish_of_kubernetes,
-)
 from mooring.plugins.coscheduling.topology.tree import Tree
 from mooring.plugins.coscheduling.topology.trees import (
     CLUSTER_NETWORK_TOPOLOGY,
@@ -36,6 +26,9 @@ from mooring.plugins.coscheduling.topology.trees import (
     READS,
     NodeLabels,
 )
+from mooring.workloads.dialects.pod_group_fields import mapping
+from mooring.workloads.gang import HOLDING_OR_BOUND, Gang
+from mooring.workloads.topology_wishes import Wish, wish_of_annotation
 
 
 class Network:
@@ -94,19 +87,8 @@ class Network:
     def _wish_of(self, gang: Gang) -> Wish | None:
         if gang.terms is not None and gang.terms.topology_spec:
             return wish_of_annotation(gang.terms.topology_spec)
-        found = self._object_of(gang)
-        if found is None:
-            return None
-        if gang.form.name == Kai.name:
-            constraint = mapping(spec_of(found).get("topologyConstraint"))
-            return wish_of_kai(constraint, field(found, "spec.topologyConstraint"))
-        return wish_of_kubernetes(mapping(spec_of(found).get("schedulingConstraints")))
-
-    def _object_of(self, gang: Gang) -> Object | None:
-        """The object of a gang whose wish is in its spec."""
-        if gang.form.name not in (Kai.name, Kubernetes.name):
-            return None
-        return self._handle.lister(gang.form.kinds[0]).get(gang.source)
+        found = self._handle.lister(gang.dialect.kinds[0]).get(gang.source)
+        return None if found is None else gang.dialect.wish(found)
 
     def _placed(self, gangs: Iterable[Gang]) -> Iterator[tuple[Pod, str]]:
         """Members that have a place, and where."""

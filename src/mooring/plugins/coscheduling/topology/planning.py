@@ -16,11 +16,12 @@ from mooring.framework.api.status import Status, unresolvable, unschedulable
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.topology.layers import Layout
 from mooring.plugins.coscheduling.topology.marks import Marks
+from mooring.plugins.coscheduling.topology.rules import Rules, rules_for
 from mooring.plugins.coscheduling.topology.solver import NoPlace, solve
 from mooring.plugins.coscheduling.topology.spaces import Request
-from mooring.plugins.coscheduling.topology.spec import Rules, Wish, rules_for, selector_of
 from mooring.plugins.coscheduling.topology.tree import Tree
 from mooring.plugins.coscheduling.topology.trees import Trees
+from mooring.workloads.topology_wishes import Wish, selector_of
 
 
 class Planner:

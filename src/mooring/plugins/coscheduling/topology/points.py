@@ -14,14 +14,14 @@ from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.status import SKIP, Status
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.args import CoschedulingArgs
-from mooring.plugins.coscheduling.forms import is_member
-from mooring.plugins.coscheduling.group import GangGroup
 from mooring.plugins.coscheduling.preemption.search import Planned
 from mooring.plugins.coscheduling.starting import MARKS, unmarked
-from mooring.plugins.coscheduling.table import Gangs
 from mooring.plugins.coscheduling.topology.layers import from_args
 from mooring.plugins.coscheduling.topology.network import Network
-from mooring.plugins.coscheduling.topology.spec import SELECTOR_ANNOTATION, selector_of
+from mooring.workloads.dialects import is_member
+from mooring.workloads.gang_group import GangGroup
+from mooring.workloads.gang_table import Gangs
+from mooring.workloads.topology_wishes import SELECTOR_ANNOTATION, selector_of
 
 GANG = "gang"
 CHANGES = Action.ADD | Action.DELETE | Action.UPDATE

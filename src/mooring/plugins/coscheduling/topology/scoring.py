@@ -19,9 +19,9 @@ from mooring.framework.api.normalize import reversed_maximum
 from mooring.framework.api.status import Status, skip
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.topology.marks import Marks
-from mooring.plugins.coscheduling.topology.spec import selector_of
 from mooring.plugins.coscheduling.topology.tree import Tree
 from mooring.plugins.coscheduling.topology.trees import Trees
+from mooring.workloads.topology_wishes import selector_of
 
 STATE = "network topology ranks"
 

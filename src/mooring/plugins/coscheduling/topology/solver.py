@@ -19,8 +19,8 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from mooring.plugins.coscheduling.topology.rules import multiples_in_words
 from mooring.plugins.coscheduling.topology.spaces import Bools, Request, Spaces
-from mooring.plugins.coscheduling.topology.spec import multiples_in_words
 from mooring.plugins.coscheduling.topology.tree import Ints, Tree
 
 LISTED = 32  # domains in a message; with more, it names the roomiest

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mooring.plugins.coscheduling.topology.incomplete import Incomplete, largest
-from mooring.plugins.coscheduling.topology.spec import Rules
+from mooring.plugins.coscheduling.topology.rules import Rules
 from mooring.plugins.coscheduling.topology.tree import Ints, Tree
 
 Bools = NDArray[np.bool_]

@@ -20,8 +20,8 @@ from mooring.plugins.coscheduling.topology.layers import (
     from_kai,
     from_label,
 )
-from mooring.plugins.coscheduling.topology.spec import Wish
 from mooring.plugins.coscheduling.topology.tree import Tree
+from mooring.workloads.topology_wishes import Wish
 
 CLUSTER_NETWORK_TOPOLOGY = "ClusterNetworkTopology.scheduling.koordinator.sh"
 KAI_TOPOLOGY = "Topology.kai.scheduler"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from mooring.model.objects import Object, Pod
-from mooring.plugins.coscheduling import keys
-from mooring.plugins.coscheduling.declared import Declared, Form, Terms
-from mooring.plugins.coscheduling.reading import Reading
+from mooring.workloads import keys
+from mooring.workloads.declared import Declared, Dialect, Terms
+from mooring.workloads.written_values import Reading
 
 
-class NamedInMetadata(Form):
+class NamedInMetadata(Dialect):
     """Pods name their PodGroup under one key.
 
     where    what the key is of: `label` or `annotation`
@@ -25,7 +25,7 @@ class NamedInMetadata(Form):
             return None
         gang_id = f"{pod.namespace}/{name}"
         return Declared(
-            form=self.name,
+            dialect=self.name,
             key=self.prefix + gang_id,
             id=gang_id,
             source=gang_id,

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
-from mooring.plugins.coscheduling import keys
-from mooring.plugins.coscheduling.declared import Declared, Form, Terms
-from mooring.plugins.coscheduling.forms.pod_group import pod_group_terms
-from mooring.plugins.coscheduling.reading import Reading
+from mooring.workloads import keys
+from mooring.workloads.declared import Declared, Dialect, Terms
+from mooring.workloads.dialects.pod_group_fields import pod_group_terms
+from mooring.workloads.written_values import Reading
 
 WAYS = (
     ("label", keys.POD_GROUP_LABEL),
@@ -32,7 +32,7 @@ REMEMBERED = 1024  # declarations that are told apart
 TWO_NAMES = "the pod names two gangs: {} and {}"
 
 
-class Koordinator(Form):
+class Koordinator(Dialect):
     name = "Koordinator"
     kinds = ("PodGroup.scheduling.sigs.k8s.io",)
     reads = ("scheduling.sigs.k8s.io/v1alpha1/podgroups",)
@@ -67,7 +67,7 @@ class Koordinator(Form):
         by_object = key == keys.POD_GROUP_LABEL
         terms = None if by_object else _terms_of(pod, gang_id, reading)
         return Declared(
-            form=self.name,
+            dialect=self.name,
             key=gang_id,
             id=gang_id,
             source=gang_id if by_object else "",

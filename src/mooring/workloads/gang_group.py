@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from mooring.plugins.coscheduling.declared import MatchPolicy
-from mooring.plugins.coscheduling.gang import COLLECTED, HOLDING, HOLDING_OR_BOUND, Gang, Member, State
+from mooring.workloads.declared import MatchPolicy
+from mooring.workloads.gang import COLLECTED, HOLDING, HOLDING_OR_BOUND, Gang, Member, State
 
 NO_GANGS = "memberGangs [{}] doesn't exists"
 NOT_INIT = "memberGangs [{}] has not init"
@@ -100,7 +100,7 @@ class GangGroup:
         if new := [gang.id for gang in gangs if gang.terms is None]:
             sections.append(NOT_INIT.format(",".join(sorted(new))))
         if any(gang.terms is not None and gang.missing(COLLECTED) for gang in gangs):
-            sections.append(gangs[0].form.too_few(TOO_FEW.format(self.id)))
+            sections.append(gangs[0].dialect.too_few(TOO_FEW.format(self.id)))
         return "; ".join(sections)
 
     def lets_alone(self, gang: Gang) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object
-from mooring.plugins.coscheduling import keys
-from mooring.plugins.coscheduling.declared import Terms
-from mooring.plugins.coscheduling.forms.pod_group import NamedInMetadata, pod_group_terms
+from mooring.workloads import keys
+from mooring.workloads.declared import Terms
+from mooring.workloads.dialects.pod_group_fields import NamedInMetadata, pod_group_terms
 
 
 class SchedulerPlugins(NamedInMetadata):

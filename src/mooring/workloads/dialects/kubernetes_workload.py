@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
-from mooring.plugins.coscheduling.declared import Declared, Form, Terms
-from mooring.plugins.coscheduling.forms.kubernetes import TOO_FEW, WAIT_S, WORKLOAD, policy_terms
-from mooring.plugins.coscheduling.forms.pod_group import mapping, mappings, spec_of
+from mooring.workloads.declared import Declared, Dialect, Terms
+from mooring.workloads.dialects.kubernetes_pod_group import TOO_FEW, WAIT_S, WORKLOAD, policy_terms
+from mooring.workloads.dialects.pod_group_fields import mapping, mappings, spec_of
 
 NO_WORKLOAD = 'waiting for pods\'s workload "{}" to appear in scheduling queue'
 
 
-class Workload(Form):
+class Workload(Dialect):
     """Pods of one pod group that have different replica keys are different gangs."""
 
     name = "Workload"
@@ -30,7 +30,7 @@ class Workload(Form):
         replica = f"/{ref.pod_group_replica_key}" if ref.pod_group_replica_key else ""
         gang_id = f"{pod.namespace}/{ref.name}/{ref.pod_group}{replica}"
         return Declared(
-            form=self.name,
+            dialect=self.name,
             key=self.prefix + gang_id,
             id=gang_id,
             source=f"{pod.namespace}/{ref.name}",

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from mooring.errors import ManifestError
-from mooring.plugins.coscheduling.topology.spec import (
+from mooring.plugins.coscheduling.topology.rules import rules_for
+from mooring.workloads.topology_wishes import (
     MUST,
     PREFER,
     Wish,
-    rules_for,
     wish_of_annotation,
     wish_of_kai,
     wish_of_kubernetes,

@@ -9,9 +9,10 @@ import msgspec
 
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
-from mooring.plugins.coscheduling.declared import Declared, Form, Terms
-from mooring.plugins.coscheduling.forms.pod_group import field, mapping, mappings, spec_of
-from mooring.plugins.coscheduling.reading import Reading
+from mooring.workloads.declared import Declared, Dialect, Terms
+from mooring.workloads.dialects.pod_group_fields import field, mapping, mappings, spec_of
+from mooring.workloads.topology_wishes import Wish, wish_of_kubernetes
+from mooring.workloads.written_values import Reading
 
 POD_GROUP, WORKLOAD = "PodGroup.scheduling.k8s.io", "Workload.scheduling.k8s.io"
 NO_POD_GROUP = 'waiting for pods\'s pod group "{}" to appear in scheduling queue'
@@ -20,7 +21,7 @@ WHOLE = "PodGroup"  # the disruptionMode of pods that are evicted together
 WAIT_S = 300.0
 
 
-class Kubernetes(Form):
+class Kubernetes(Dialect):
     name = "Kubernetes"
     kinds = (POD_GROUP, WORKLOAD)
     reads = ("scheduling.k8s.io/v1alpha2/podgroups", "scheduling.k8s.io/v1alpha2/workloads")
@@ -33,7 +34,7 @@ class Kubernetes(Form):
             return None
         gang_id = f"{pod.namespace}/{group.pod_group_name}"
         said = f'spec.schedulingGroup.podGroupName "{group.pod_group_name}"'
-        return Declared(form=self.name, key=self.prefix + gang_id, id=gang_id, source=gang_id, said=said)
+        return Declared(dialect=self.name, key=self.prefix + gang_id, id=gang_id, source=gang_id, said=said)
 
     def terms(self, found: Object, entry: str, listers: Mapping[str, Lister]) -> Terms | None:
         spec, template = spec_of(found), _template(found, listers[WORKLOAD])
@@ -41,6 +42,9 @@ class Kubernetes(Form):
         terms = policy_terms(found, "spec.schedulingPolicy", policy) if policy else None
         mode = spec.get("disruptionMode") or template.get("disruptionMode")
         return terms if terms is None else msgspec.structs.replace(terms, whole=mode == WHOLE)
+
+    def wish(self, found: Object) -> Wish | None:
+        return wish_of_kubernetes(mapping(spec_of(found).get("schedulingConstraints")))
 
     def not_there(self, gang_id: str, pod: Pod) -> str:
         return NO_POD_GROUP.format(gang_id.partition("/")[2])

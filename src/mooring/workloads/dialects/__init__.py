@@ -5,19 +5,26 @@ from __future__ import annotations
 import msgspec
 
 from mooring.model.objects import Pod
-from mooring.plugins.coscheduling.declared import Declared, Form
-from mooring.plugins.coscheduling.forms.kai import Kai
-from mooring.plugins.coscheduling.forms.koordinator import TWO_NAMES, Koordinator
-from mooring.plugins.coscheduling.forms.kubernetes import Kubernetes
-from mooring.plugins.coscheduling.forms.scheduler_plugins import SchedulerPlugins
-from mooring.plugins.coscheduling.forms.volcano import Volcano
-from mooring.plugins.coscheduling.forms.workload import Workload
-from mooring.plugins.coscheduling.keys import NAMING_ANNOTATIONS, NAMING_LABELS
+from mooring.workloads.declared import Declared, Dialect
+from mooring.workloads.dialects.kai_pod_group import Kai
+from mooring.workloads.dialects.koordinator import TWO_NAMES, Koordinator
+from mooring.workloads.dialects.kubernetes_pod_group import Kubernetes
+from mooring.workloads.dialects.kubernetes_workload import Workload
+from mooring.workloads.dialects.scheduler_plugins_pod_group import SchedulerPlugins
+from mooring.workloads.dialects.volcano_pod_group import Volcano
+from mooring.workloads.keys import NAMING_ANNOTATIONS, NAMING_LABELS
 
-FORMS: tuple[Form, ...] = (Koordinator(), SchedulerPlugins(), Kai(), Volcano(), Kubernetes(), Workload())
-BY_NAME = {form.name: form for form in FORMS}
-READS = tuple(dict.fromkeys(resource for form in FORMS for resource in form.reads))
-KINDS = tuple(dict.fromkeys(kind for form in FORMS for kind in form.kinds))
+DIALECTS: tuple[Dialect, ...] = (
+    Koordinator(),
+    SchedulerPlugins(),
+    Kai(),
+    Volcano(),
+    Kubernetes(),
+    Workload(),
+)
+BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
+READS = tuple(dict.fromkeys(resource for dialect in DIALECTS for resource in dialect.reads))
+KINDS = tuple(dict.fromkeys(kind for dialect in DIALECTS for kind in dialect.kinds))
 
 _no_label = NAMING_LABELS.isdisjoint
 _no_annotation = NAMING_ANNOTATIONS.isdisjoint
@@ -36,7 +43,7 @@ def is_member(pod: Pod) -> bool:
 
 def declared_by(pod: Pod) -> Declared | None:
     """The gang a pod belongs to. One that declares two belongs to the first, and says so as a mistake."""
-    found = [declared for form in FORMS if (declared := form.declared(pod)) is not None]
+    found = [declared for dialect in DIALECTS if (declared := dialect.declared(pod)) is not None]
     if len(found) < 2:
         return found[0] if found else None
     first, second = found[:2]

@@ -8,10 +8,10 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from mooring.model.objects import Pod
-from mooring.plugins.coscheduling.declared import Declared, Form, MatchPolicy, Terms
+from mooring.workloads.declared import Declared, Dialect, MatchPolicy, Terms
 
 if TYPE_CHECKING:
-    from mooring.plugins.coscheduling.group import GangGroup
+    from mooring.workloads.gang_group import GangGroup
 
 
 class State(Enum):
@@ -74,10 +74,10 @@ class Crowd:
 class Gang:
     """Pods that belong together. `terms` is None until somebody says what is asked of it."""
 
-    def __init__(self, key: str, gang_id: str, form: Form, source: str, entry: str, now: float) -> None:
+    def __init__(self, key: str, gang_id: str, dialect: Dialect, source: str, entry: str, now: float) -> None:
         self.key = key
         self.id = gang_id
-        self.form = form
+        self.dialect = dialect
         self.source = source  # key of the object that has its terms, if there is one
         self.entry = entry
         self.terms: Terms | None = None

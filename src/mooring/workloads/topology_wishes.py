@@ -8,15 +8,13 @@ the layers they are about.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import lcm
 from typing import Any
 
 import msgspec
 
 from mooring.errors import ManifestError, did_you_mean
 from mooring.model.objects import Pod
-from mooring.plugins.coscheduling.keys import TOPOLOGY_SPEC
-from mooring.plugins.coscheduling.topology.layers import Layout
+from mooring.workloads.keys import TOPOLOGY_SPEC
 
 SELECTOR_ANNOTATION = "scheduling.koordinator.sh/network-topology-selector"
 
@@ -38,32 +36,6 @@ class Wish(msgspec.Struct, frozen=True):
     rules: tuple[GatherRule, ...]
     topology: str = ""  # the name of a KAI Topology
     label: str = ""
-
-
-class Rules(msgspec.Struct, frozen=True):
-    """Rules as the solver has them, for the layers of one tree."""
-
-    must: int  # the depth of the layer whose domains pods must not leave
-    multiples: tuple[int, ...]  # by depth, the cluster first
-
-    @property
-    def multiples_below(self) -> tuple[int, ...]:
-        """What pods of a domain are a multiple of because of all layers from its own down."""
-        found: list[int] = [1]
-        for multiple in reversed(self.multiples):
-            found.append(lcm(found[-1], multiple))
-        return tuple(reversed(found[1:]))
-
-
-def rules_for(layout: Layout, wish: Wish) -> Rules:
-    """The deepest layer of a must rule holds; none means the whole cluster. Raises ManifestError."""
-    must, multiples = 0, [1] * len(layout.names)
-    for rule in wish.rules:
-        depth = layout.depth(rule.layer, rule.field)
-        multiples[depth] = lcm(multiples[depth], rule.multiple)
-        if rule.strategy == MUST:
-            must = max(must, depth)
-    return Rules(must, tuple(multiples))
 
 
 def wish_of_annotation(text: str) -> Wish:
@@ -118,9 +90,3 @@ def wish_of_kubernetes(constraints: Mapping[str, Any] | None) -> Wish | None:
 def selector_of(pod: Pod) -> str:
     """Pods of equal selectors are drawn to each other."""
     return pod.metadata.annotations.get(SELECTOR_ANNOTATION, "")
-
-
-def multiples_in_words(layout: Layout, rules: Rules) -> str:
-    """`BlockLayer=8, NodeTopologyLayer=2`; "" when any number of pods will do."""
-    pairs = zip(layout.names, rules.multiples, strict=True)
-    return ", ".join(f"{layer}={multiple}" for layer, multiple in pairs if multiple > 1)

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
-from mooring.plugins.coscheduling import keys
-from mooring.plugins.coscheduling.declared import Part, Terms
-from mooring.plugins.coscheduling.forms.pod_group import NamedInMetadata, field, mappings, spec_of
-from mooring.plugins.coscheduling.reading import Reading
+from mooring.workloads import keys
+from mooring.workloads.declared import Part, Terms
+from mooring.workloads.dialects.pod_group_fields import NamedInMetadata, field, mapping, mappings, spec_of
+from mooring.workloads.topology_wishes import Wish, wish_of_kai
+from mooring.workloads.written_values import Reading
 
 
 class Kai(NamedInMetadata):
@@ -34,6 +35,10 @@ class Kai(NamedInMetadata):
             created=found.metadata.creation_timestamp,
             mistakes=tuple(reading.mistakes),
         )
+
+    def wish(self, found: Object) -> Wish | None:
+        constraint = mapping(spec_of(found).get("topologyConstraint"))
+        return wish_of_kai(constraint, field(found, "spec.topologyConstraint"))
 
 
 def _leaves(found: Object, reading: Reading) -> tuple[Part, ...]:

@@ -7,17 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+import msgspec
+
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
-from mooring.plugins.coscheduling.args import CoschedulingArgs
-from mooring.plugins.coscheduling.declared import Declared, Terms
-from mooring.plugins.coscheduling.forms import BY_NAME, FORMS, declared_by, is_member
-from mooring.plugins.coscheduling.gang import Gang, Member, State
-from mooring.plugins.coscheduling.group import GangGroup
-from mooring.plugins.coscheduling.reading import moment
+from mooring.workloads.declared import Declared, MatchPolicy, Terms
+from mooring.workloads.dialects import BY_NAME, DIALECTS, declared_by, is_member
+from mooring.workloads.gang import Gang, Member, State
+from mooring.workloads.gang_group import GangGroup
+from mooring.workloads.written_values import moment
 
 FINISHED = ("Succeeded", "Failed")
 Groups = Iterable[GangGroup]
+
+
+class GangDefaults(msgspec.Struct, frozen=True):
+    """What holds for gangs of which nobody says otherwise."""
+
+    policy: MatchPolicy = MatchPolicy.ONCE_SATISFIED
+    wait_s: float = 600.0
 
 
 class Gangs:
@@ -25,12 +33,12 @@ class Gangs:
 
     def __init__(
         self,
-        args: CoschedulingArgs,
+        defaults: GangDefaults,
         profile: str,
         listers: Mapping[str, Lister],
         now: Callable[[], float],
     ) -> None:
-        self._args = args
+        self._defaults = defaults
         self._profile = profile
         self._listers = listers
         self._now = now
@@ -38,7 +46,7 @@ class Gangs:
         self.groups: dict[str, GangGroup] = {}
         self.members: dict[str, Member] = {}
         self._naming: dict[str, dict[str, GangGroup]] = {}  # groups by the keys of gangs they name
-        self._by_source: dict[tuple[str, str], dict[str, Gang]] = {}  # by form and key of the object
+        self._by_source: dict[tuple[str, str], dict[str, Gang]] = {}  # by dialect and key of the object
 
     # pods
 
@@ -124,15 +132,15 @@ class Gangs:
         """An object was added, changed or deleted."""
         kind = f"{found.kind}.{found.api_version.rpartition('/')[0]}"
         changed: dict[str, GangGroup] = {}
-        for form in FORMS:
-            if kind == form.kinds[0]:
-                known = self._by_source.get((form.name, found.key), {})
-                if not known and form.one_each and self._listers[kind].get(found.key) is not None:
-                    key = form.prefix + found.key
-                    self._make(Declared(form=form.name, key=key, id=found.key, source=found.key))
-                    known = self._by_source[form.name, found.key]
-            elif kind in form.kinds:
-                known = {key: gang for key, gang in self.gangs.items() if gang.form is form}
+        for dialect in DIALECTS:
+            if kind == dialect.kinds[0]:
+                known = self._by_source.get((dialect.name, found.key), {})
+                if not known and dialect.one_each and self._listers[kind].get(found.key) is not None:
+                    key = dialect.prefix + found.key
+                    self._make(Declared(dialect=dialect.name, key=key, id=found.key, source=found.key))
+                    known = self._by_source[dialect.name, found.key]
+            elif kind in dialect.kinds:
+                known = {key: gang for key, gang in self.gangs.items() if gang.dialect is dialect}
             else:
                 continue
             for gang in list(known.values()):
@@ -144,19 +152,19 @@ class Gangs:
         return changed.values()
 
     def _make(self, declared: Declared) -> Gang:
-        form = BY_NAME[declared.form]
+        dialect = BY_NAME[declared.dialect]
         source = declared.source or declared.id
-        gang = Gang(declared.key, declared.id, form, source, declared.entry, self._now())
+        gang = Gang(declared.key, declared.id, dialect, source, declared.entry, self._now())
         self.gangs[gang.key] = gang
-        self._by_source.setdefault((form.name, source), {})[gang.key] = gang
+        self._by_source.setdefault((dialect.name, source), {})[gang.key] = gang
         self._link(gang)
         self._refresh(gang)
         return gang
 
     def _refresh(self, gang: Gang) -> None:
         """Reads the gang's object anew; without one, pods may have the terms."""
-        found = self._listers[gang.form.kinds[0]].get(gang.source)
-        terms = None if found is None else gang.form.terms(found, gang.entry, self._listers)
+        found = self._listers[gang.dialect.kinds[0]].get(gang.source)
+        terms = None if found is None else gang.dialect.terms(found, gang.entry, self._listers)
         gang.by_object = terms is not None
         if terms is not None:
             self._set(gang, terms)
@@ -179,10 +187,8 @@ class Gangs:
         if terms == gang.terms and terms is not None:
             return
         gang.terms = terms
-        gang.policy = (terms.policy if terms is not None else None) or self._args.policy
-        gang.wait_s = (
-            (terms.wait_s if terms else 0.0) or gang.form.wait_s or float(self._args.default_timeout)
-        )
+        gang.policy = (terms.policy if terms is not None else None) or self._defaults.policy
+        gang.wait_s = (terms.wait_s if terms else 0.0) or gang.dialect.wait_s or self._defaults.wait_s
         created = moment(terms.created) if terms is not None else None
         gang.created = gang.created if created is None else created
         self._link(gang)
@@ -198,7 +204,7 @@ class Gangs:
     def _link(self, gang: Gang) -> None:
         """Puts a gang into the group its terms name, and takes it out of the one it was in."""
         listed = gang.terms.groups if gang.terms is not None else ()
-        keys = tuple(gang.form.prefix + each for each in listed) or (gang.key,)
+        keys = tuple(gang.dialect.prefix + each for each in listed) or (gang.key,)
         key = ",".join(sorted(keys))
         before = getattr(gang, "group", None)
         if before is not None and before.key == key:
@@ -222,10 +228,10 @@ class Gangs:
 
     def _drop(self, gang: Gang) -> None:
         del self.gangs[gang.key]
-        of_source = self._by_source[gang.form.name, gang.source]
+        of_source = self._by_source[gang.dialect.name, gang.source]
         del of_source[gang.key]
         if not of_source:
-            del self._by_source[gang.form.name, gang.source]
+            del self._by_source[gang.dialect.name, gang.source]
         self._drop_group(gang.group)
 
     def _drop_group(self, group: GangGroup) -> None:

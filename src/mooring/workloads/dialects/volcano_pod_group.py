@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
-from mooring.plugins.coscheduling import keys
-from mooring.plugins.coscheduling.declared import Part, Terms
-from mooring.plugins.coscheduling.forms.pod_group import NamedInMetadata, field, mapping, spec_of
-from mooring.plugins.coscheduling.reading import Reading
+from mooring.workloads import keys
+from mooring.workloads.declared import Part, Terms
+from mooring.workloads.dialects.pod_group_fields import NamedInMetadata, field, mapping, spec_of
+from mooring.workloads.written_values import Reading
 
 
 class Volcano(NamedInMetadata):

@@ -10,8 +10,8 @@ import pytest
 
 from mooring.kube.decode.decoders import Decoders
 from mooring.model.objects import Object, Pod, PodSchedulingGroup, WorkloadReference
-from mooring.plugins.coscheduling.forms import FORMS, declared_by, is_member
 from mooring.sim.manifests.manifests import read_manifests
+from mooring.workloads.dialects import DIALECTS, declared_by, is_member
 from plugins.coscheduling.hand import GANG, Hand, labelled, member, pod, pod_group
 
 KAI, VOLCANO = "scheduling.run.ai/v2alpha2", "scheduling.volcano.sh/v1beta1"
@@ -247,7 +247,7 @@ def test_declarations_come_through_the_wire_and_through_manifests(tmp_path: Path
         assert found.spec.workload_ref == WorkloadReference(
             name="w", pod_group="g", pod_group_replica_key="1"
         )
-        assert [form.name for form in FORMS if form.declared(found)] == [
+        assert [dialect.name for dialect in DIALECTS if dialect.declared(found)] == [
             "Koordinator",
             "Kubernetes",
             "Workload",

@@ -11,6 +11,7 @@ import msgspec
 
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
+from mooring.workloads.topology_wishes import Wish
 
 NOT_INIT = "gang has not init, gangName: {}, podName: {}"
 
@@ -50,7 +51,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
     """A pod's word that it belongs to a gang."""
 
-    form: str
+    dialect: str
     key: str  # of the gang, among all gangs
     id: str  # of the gang, as people write it: namespace/name
     source: str = ""  # key of the object that has the gang's terms; "" when the pod itself has them
@@ -61,7 +62,7 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
     mistakes: tuple[str, ...] = ()
 
 
-class Form(ABC):
+class Dialect(ABC):
     """One way to declare gangs. Knows how pods do it, and reads the objects that go with it.
 
     kinds    `Kind.group` of the objects it reads, the one that has the terms first
@@ -82,11 +83,15 @@ class Form(ABC):
 
     @abstractmethod
     def declared(self, pod: Pod) -> Declared | None:
-        """The pod's declaration in this form."""
+        """The pod's declaration in this dialect."""
 
     @abstractmethod
     def terms(self, found: Object, entry: str, listers: Mapping[str, Lister]) -> Terms | None:
-        """What an object says of a gang; None when nothing. Listers are those of the form's kinds."""
+        """What an object says of a gang; None when nothing. Listers are those of the dialect's kinds."""
+
+    def wish(self, found: Object) -> Wish | None:
+        """What an object wishes of the network for its gang. Raises ManifestError."""
+        return None
 
     def not_there(self, gang_id: str, pod: Pod) -> str:
         """Said of a pod whose gang nobody has described yet."""

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from mooring.config.durations import parse_duration
 from mooring.errors import did_you_mean
-from mooring.plugins.coscheduling.declared import MatchPolicy
+from mooring.workloads.declared import MatchPolicy
 
 T = TypeVar("T")
 

@@ -1,0 +1,1 @@
+"""What belongs together: gangs as people declare them, their members, their minimums and their wishes."""
