@@ -23,6 +23,7 @@ class GangGroup:
         self.gang_keys = gang_keys  # as they are listed
         self._all = gangs
         self._known_id: tuple[tuple[str, ...], str] | None = None  # of these gangs, once all are there
+        self._there: list[Gang] | None = None  # None when one came or went since it was last asked for
         self.satisfied = False  # a member was bound, or as many as it takes: it has started, and stays so
         self.started = False  # that, or its members have been bound for so long that it must have
         self.representative = ""  # uid of the member that stands in the queue for all
@@ -41,12 +42,20 @@ class GangGroup:
             self.representative = ""
 
     def gangs(self) -> list[Gang]:
-        """Those that are there, in the order they are listed."""
-        keys = self.gang_keys
-        if len(keys) == 1:  # nearly always, and asked for all the time
-            only = self._all.get(keys[0])
-            return [] if only is None else [only]
-        return [gang for key in keys if (gang := self._all.get(key)) is not None]
+        """Those that are there, in the order they are listed. For reading: it is kept."""
+        if (there := self._there) is None:
+            there = [gang for key in self.gang_keys if (gang := self._all.get(key)) is not None]
+            self._there = there
+        return there
+
+    def lists(self, gang_keys: tuple[str, ...]) -> None:
+        """Its gangs list themselves in another order."""
+        self.gang_keys = gang_keys
+        self._there = None
+
+    def gang_came_or_went(self) -> None:
+        """Has the gangs that are there looked up anew."""
+        self._there = None
 
     @property
     def id(self) -> str:

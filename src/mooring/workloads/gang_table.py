@@ -156,6 +156,7 @@ class Gangs:
         source = declared.source or declared.id
         gang = Gang(declared.key, declared.id, dialect, source, declared.entry, self._now())
         self.gangs[gang.key] = gang
+        self._came_or_went(gang)
         self._by_source.setdefault((dialect.name, source), {})[gang.key] = gang
         self._link(gang)
         self._refresh(gang)
@@ -208,7 +209,7 @@ class Gangs:
         key = ",".join(sorted(keys))
         before = getattr(gang, "group", None)
         if before is not None and before.key == key:
-            before.gang_keys = keys
+            before.lists(keys)
             return
         group = self.groups.get(key)
         if group is None:
@@ -226,8 +227,13 @@ class Gangs:
             before.representative = ""
         self._drop_group(before)
 
+    def _came_or_went(self, gang: Gang) -> None:
+        for group in self.concerned(gang):
+            group.gang_came_or_went()
+
     def _drop(self, gang: Gang) -> None:
         del self.gangs[gang.key]
+        self._came_or_went(gang)
         of_source = self._by_source[gang.dialect.name, gang.source]
         del of_source[gang.key]
         if not of_source:

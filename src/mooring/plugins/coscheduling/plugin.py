@@ -46,6 +46,7 @@ class Coscheduling(NetworkPoints):
         self.gangs = Gangs(args.for_gangs(), handle.profile, listers, lambda: handle.now)
         self._members = self.gangs.members
         self._tried: GangGroup | None = None  # the one whose members are being tried together
+        self._said: Status | None = None  # what a member was last held back with
         self._keeper = Keeper(handle, listers)
         self._following = Following(handle, self.gangs.groups)
         self._gate = Gate(self.gangs, self._following, handle)
@@ -124,7 +125,14 @@ class Coscheduling(NetworkPoints):
         if member is None:
             return None
         message = self._gate.pass_(member)
-        return unresolvable(message) if message else None
+        return self._held_back(message) if message else None
+
+    def _held_back(self, message: str) -> Status:
+        """Members that wait for the same have the same answer: one that is known is not checked again."""
+        said = self._said
+        if said is None or said.reasons[0] != message:
+            said = self._said = unresolvable(message)
+        return said
 
     @concerns_only("_members")
     def order_of(self, pod: Pod) -> tuple[float, str] | None:
