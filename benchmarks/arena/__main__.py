@@ -1,6 +1,7 @@
 """`make arena`: kube-scheduler and Mooring by turns on one control plane, the same nodes, pods and qps.
 
 The control plane is etcd and the API server alone: kubelets and controllers would take the same from both.
+With `--beside REVISION` an earlier Mooring takes kube-scheduler's place: what a change costs live.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.arena.turn import LEASE, NAMESPACE, Figures, Turn, clear
 from benchmarks.arena.workloads import WORKLOADS, nodes
+from benchmarks.beside import checked_out
 from e2e import binaries
 from e2e.control_plane import ControlPlane
 from e2e.process import LOOPBACK, free_ports
@@ -33,10 +35,21 @@ NEEDED = ("etcd", "kube-apiserver", "kube-scheduler", "kubectl")
 # What only a kubelet or a controller would undo, or make.
 PLAIN = "--disable-admission-plugins=TaintNodesByCondition,ServiceAccount"
 TARGET_SPEED, TARGET_CPU = 3.0, 0.1
+OURS = "mooring"
+Programs = dict[str, list[str | Path]]  # how each is started; the first is what ours is compared with
 
 
-def make_scheduler(plane: ControlPlane, name: str) -> Scheduler:
-    """Both with the same configuration and all rights."""
+def contestants(revision: str | None) -> Programs:
+    """kube-scheduler, or Mooring as it was at a revision; and Mooring as it is."""
+    now: Programs = {OURS: [Path(sys.executable).with_name("mooring"), "run"]}
+    if revision is None:
+        return {"kube-scheduler": [binaries.program("kube-scheduler")], **now}
+    name = f"{OURS}-{revision.replace('/', '-')}"
+    return {name: [checked_out(revision) / ".venv" / "bin" / "mooring", "run"], **now}
+
+
+def make_scheduler(plane: ControlPlane, name: str, program: list[str | Path]) -> Scheduler:
+    """All with the same configuration and all rights."""
     (port,) = free_ports(1)
     configuration = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -46,12 +59,8 @@ def make_scheduler(plane: ControlPlane, name: str) -> Scheduler:
     }
     file = plane.folder / "scheduler.yaml"
     file.write_text(json.dumps(configuration))
-    programs = {
-        "kube-scheduler": [binaries.program("kube-scheduler")],
-        "mooring": [Path(sys.executable).with_name("mooring"), "run"],
-    }
     serving = [f"--config={file}", f"--bind-address={LOOPBACK}", f"--secure-port={port}"]
-    return Scheduler(name, [*programs[name], *serving], plane.folder, port)
+    return Scheduler(name, [*program, *serving], plane.folder, port)
 
 
 @click.command()
@@ -61,8 +70,11 @@ def make_scheduler(plane: ControlPlane, name: str) -> Scheduler:
     "--rounds", type=click.IntRange(1), default=3, show_default=True, help="Turns of each; the median counts."
 )
 @click.option("--workload", "chosen", multiple=True, type=click.Choice(list(WORKLOADS)), help="Only these.")
+@click.option("--beside", metavar="REVISION", help="Compare with Mooring as it was, not with kube-scheduler.")
 @click.option("--json", "as_json", is_flag=True, help="Print every turn as one JSON list.")
-def arena(node_count: int, pod_count: int, rounds: int, chosen: tuple[str, ...], as_json: bool) -> None:
+def arena(
+    node_count: int, pod_count: int, rounds: int, chosen: tuple[str, ...], beside: str | None, as_json: bool
+) -> None:
     """Both schedulers by turns: pods/s, CPU per pod, memory, and the ratios."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is ended
     try:
@@ -70,6 +82,7 @@ def arena(node_count: int, pod_count: int, rounds: int, chosen: tuple[str, ...],
     except binaries.CannotBuild as error:
         click.echo(error, err=True)
         sys.exit(2)
+    programs = contestants(beside)
     with ExitStack() as started:
         folder = Path(started.enter_context(tempfile.TemporaryDirectory(prefix="mooring-arena-")))
         plane = started.enter_context(ControlPlane(folder, {"kube-apiserver": [PLAIN]}, bare=True))
@@ -77,20 +90,23 @@ def arena(node_count: int, pod_count: int, rounds: int, chosen: tuple[str, ...],
         plane.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
         plane.api.create_all("/api/v1/nodes", nodes(node_count))
         results = [
-            one_turn(plane, workload, name, pod_count, number)
+            one_turn(plane, workload, (name, programs[name]), pod_count, number)
             for workload in chosen or WORKLOADS
             for number in range(rounds)
-            for name in ("kube-scheduler", "mooring")
+            for name in (programs if number % 2 == 0 else reversed(programs))
         ]
     if as_json:
         click.echo(json.dumps([msgspec.to_builtins(one) for one in results]))
     else:
-        show(results)
+        show(results, next(iter(programs)))
 
 
-def one_turn(plane: ControlPlane, workload: str, name: str, pod_count: int, number: int) -> Figures:
+def one_turn(
+    plane: ControlPlane, workload: str, which: tuple[str, list[str | Path]], pod_count: int, number: int
+) -> Figures:
     clear(plane)
-    scheduler = make_scheduler(plane, name)
+    name, program = which
+    scheduler = make_scheduler(plane, name, program)
     figures = Turn(plane, scheduler, workload).run(map(WORKLOADS[workload], range(pod_count)))
     say(
         f"{workload}, turn {number + 1}, {name}: {figures.pods_per_s:.0f} pods/s, "
@@ -99,19 +115,18 @@ def one_turn(plane: ControlPlane, workload: str, name: str, pod_count: int, numb
     return figures
 
 
-def show(results: list[Figures]) -> None:
+def show(results: list[Figures], other: str) -> None:
     table = Table(title="the arena, medians")
     for column in ("workload", "scheduler"):
         table.add_column(column)
     for column in ("pods/s", "CPU ms/pod", "RSS MB", "first bind s", "last bind s"):
         table.add_column(column, justify="right")
-    for column in ("own cores", "server cores", "idle cores"):
+    for column in ("own cores", "server cores", "idle cores", "ms taking over", "binding", "afterwards"):
         table.add_column(column, justify="right")
     table.add_column(f"pods/s ratio (≥ {TARGET_SPEED:g})", justify="right")
     table.add_column(f"CPU ratio (≤ {TARGET_CPU:g})", justify="right")
     for workload in dict.fromkeys(one.workload for one in results):
-        theirs = middle(results, workload, "kube-scheduler")
-        ours = middle(results, workload, "mooring")
+        theirs, ours = middle(results, workload, other), middle(results, workload, OURS)
         table.add_row(*row(theirs), "", "")
         speed, cpu = ours.pods_per_s / theirs.pods_per_s, ours.cpu_ms_per_pod / theirs.cpu_ms_per_pod
         table.add_row(*row(ours), f"{speed:.2f}", f"{cpu:.2f}", end_section=True)
@@ -139,6 +154,7 @@ def row(figures: Figures) -> list[str]:
         f"{figures.first_bind_s:.2f}",
         f"{figures.last_bind_s:.2f}",
         *(f"{cores:.2f}" for cores in (figures.own_cores, figures.server_cores, figures.idle_cores)),
+        *(f"{ms:.0f}" for ms in (figures.taking_over_ms, figures.binding_ms, figures.afterwards_ms)),
     ]
 
 

@@ -49,6 +49,10 @@ class Figures(msgspec.Struct, frozen=True):
     server_cores: float  # the API server and etcd kept busy
     own_cores: float  # the scheduler kept busy
     idle_cores: float  # nobody used
+    # CPU of the scheduler, in ms:
+    taking_over_ms: float  # from the lease to the first bind
+    binding_ms: float  # from the first bind to the last
+    afterwards_ms: float  # until it is at rest: Events, and watches that go on
 
 
 class Spent(msgspec.Struct, frozen=True):
@@ -82,14 +86,15 @@ class Turn:
             self._plane.api.create_all(PODS, wanted)
             self._rest()
             with BoundPods(self._plane, len(wanted), self._spent) as bound:
-                cpu = cpu_s(self._scheduler.pid)
+                began = cpu_s(self._scheduler.pid)
                 released = time.monotonic()
                 give_up_lease(self._plane)
                 wait_for(bound.all_there, within=PATIENCE_S, every=0.05, saying="all pods to be bound")
             self._rest()
-            cpu = cpu_s(self._scheduler.pid) - cpu
+            ended = cpu_s(self._scheduler.pid)
             rss = self._rss_mb()
         first, last = bound.moments[0] - released, bound.moments[-1] - released
+        at_first, at_last = (spent.own for spent in bound.spent)
         return Figures(
             scheduler=self._scheduler.name,
             workload=self._workload,
@@ -97,8 +102,11 @@ class Turn:
             first_bind_s=first,
             last_bind_s=last,
             pods_per_s=(len(wanted) - 1) / (last - first),
-            cpu_ms_per_pod=1000 * cpu / len(wanted),
+            cpu_ms_per_pod=1000 * (ended - began) / len(wanted),
             rss_mb=rss,
+            taking_over_ms=1000 * (at_first - began),
+            binding_ms=1000 * (at_last - at_first),
+            afterwards_ms=1000 * (ended - at_last),
             **bound.spent[-1].cores_since(bound.spent[0]),
         )
 

@@ -150,6 +150,24 @@ def test_a_busy_server_is_not_asked_over_more() -> None:
     assert slow.now == pytest.approx(ENOUGH * 0.2, abs=2)
 
 
+def test_who_is_quick_now_and_then_is_busy_and_no_webhook() -> None:
+    """However long its answers take otherwise: a machine with too much to do."""
+    width = Width(16, 512)
+    width.measured(0.002)
+    now = 0.0
+    for number in range(1000):
+        now += 0.02
+        width.answered(1, 0.01 if number % 100 == 0 else 0.4, now)
+        width.waited(now)
+    assert width.now == 16
+    grown = False
+    for _ in range(1500):  # now each takes its time
+        now += 0.02
+        grown |= width.answered(1, 0.4, now)
+        grown |= width.waited(now)
+    assert grown
+
+
 def test_who_says_that_it_is_too_much_is_asked_less() -> None:
     server = Answering(0.2)
     server.bears = MOST // 2

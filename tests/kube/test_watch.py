@@ -14,7 +14,7 @@ from kube.scripted import Answer, Script, drain, each, lines, refusal
 from kube.serving import connected, serving
 from mooring.errors import ApiError, Gone, TooManyRequests, Unauthorized, Unreachable
 from mooring.kube.access.access import Access
-from mooring.kube.client import BUSY_EVENTS, BUSY_IDLE, QUIET_MORE, Client, WatchEvent
+from mooring.kube.client import BUSY_EVENTS, BUSY_IDLE, QUIET_MORE, QUIET_SECONDS, Client, WatchEvent
 from mooring.kube.resources import PODS
 
 ADDED = {"type": "ADDED", "object": {"metadata": {"name": "a"}}}
@@ -50,13 +50,13 @@ async def test_what_is_asked() -> None:
     await events(client(script), "7", query=(("labelSelector", "a=b"),))
     (asked,) = script.asked
     assert (asked.method, asked.path, asked.timeout) == ("GET", "/api/v1/pods", None)
-    assert (asked.idle, asked.silence_ends, asked.fresh) == (8 + QUIET_MORE, False, False)
+    assert (asked.idle, asked.silence_ends, asked.fresh) == (QUIET_SECONDS + QUIET_MORE, False, False)
     assert asked.query == (
         ("labelSelector", "a=b"),
         ("watch", "true"),
         ("allowWatchBookmarks", "true"),
         ("resourceVersion", "7"),
-        ("timeoutSeconds", "8"),
+        ("timeoutSeconds", "11"),
     )
 
 
@@ -74,7 +74,7 @@ async def test_silence_is_never_borne_for_long() -> None:
         (asked,) = script.asked
         seconds = int(dict(asked.query)["timeoutSeconds"])
         assert asked.idle is not None
-        assert 2.0 < seconds < asked.idle < 13.0
+        assert 2.0 < seconds < asked.idle < 14.0
 
 
 async def test_where_much_happens_a_watch_is_long_and_silence_ends_it() -> None:
@@ -82,7 +82,7 @@ async def test_where_much_happens_a_watch_is_long_and_silence_ends_it() -> None:
     watching = client(script)
     for _ in range(3):
         await events(watching)
-    assert [dict(asked.query)["timeoutSeconds"] for asked in script.asked] == ["8", "450", "8"]
+    assert [dict(asked.query)["timeoutSeconds"] for asked in script.asked] == ["11", "450", "11"]
     assert [asked.silence_ends for asked in script.asked] == [False, True, False]
     assert script.asked[1].idle == BUSY_IDLE
 
@@ -222,7 +222,7 @@ async def test_a_reset_connection() -> None:
 
 
 async def test_silence_is_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mooring.kube.client.QUIET_MORE", -8 + 0.01)
+    monkeypatch.setattr("mooring.kube.client.QUIET_MORE", -QUIET_SECONDS + 0.01)
 
     async def stream(response: web.StreamResponse, _request: web.Request) -> None:
         await response.write(lines([ADDED]))
@@ -257,7 +257,7 @@ async def test_silence_where_much_happens(more: bytes, monkeypatch: pytest.Monke
 
 async def test_a_silent_watch_casts_doubt_on_other_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those for short requests too: a bind must not be the next to find out."""
-    monkeypatch.setattr("mooring.kube.client.QUIET_MORE", -8 + 0.01)
+    monkeypatch.setattr("mooring.kube.client.QUIET_MORE", -QUIET_SECONDS + 0.01)
     monkeypatch.setattr("mooring.kube.http.short_requests.LOOK_S", -1.0)  # all that rest have rested for long
 
     async def answer(request: web.Request) -> web.StreamResponse:

@@ -26,6 +26,7 @@ ROUND_S = 0.05  # answers are counted for so long, or for the time of
 ROUNDS = 2  # answers when the number has just grown and the new ones are open
 REST_S = 30.0  # between growing for nothing, or being refused, and the next try
 SLOW_S = 0.016  # who takes no longer than this for an answer is not slow, however near
+LATELY_S = 10.0  # the quickest answer of the last one or two times as many seconds tells what a server takes
 SMOOTHING = 0.2  # weight of the last answer in how long one takes
 
 
@@ -39,6 +40,8 @@ class Width:
         self._least, self._most = least, most
         self._before = least  # the number before it grew
         self.service_s = math.inf  # that the server itself takes for an answer, lately; unknown at first
+        self._quickest_s = self._quickest_before_s = math.inf  # service, in these and in the last few seconds
+        self._quickest_since = -math.inf
         self._answer_s = 0.0  # that the answers to what goes out together take, lately
         self._distance_s = math.inf  # that the way there and back takes: the least an answer ever took
         self._answers, self._since = 0, -math.inf
@@ -90,6 +93,7 @@ class Width:
         service_s, known = (took_s - self._distance_s) / answers, self.service_s
         self.service_s = service_s if known == math.inf else known + SMOOTHING * (service_s - known)
         self._answer_s += SMOOTHING * (took_s - self._answer_s)
+        self._note_quickest(service_s, now)
         if self._rate and opening:
             self._begin(now)
             return False
@@ -100,6 +104,13 @@ class Width:
         rate, waited = self._answers / (now - self._since) or self._guessed_rate(), self._waited
         self._begin(now)
         return waited and self._judge(rate, now)
+
+    def _note_quickest(self, service_s: float, now: float) -> None:
+        """A webhook makes every write slow; who is only busy is quick now and then."""
+        if now - self._quickest_since > LATELY_S:
+            self._quickest_before_s, self._quickest_s = self._quickest_s, math.inf
+            self._quickest_since = now
+        self._quickest_s = min(self._quickest_s, service_s)
 
     def refused(self, now: float) -> bool:
         """The server is asked too much. True when `now` has changed."""
@@ -126,9 +137,11 @@ class Width:
 
     def _grow(self, rate: float, now: float) -> bool:
         far = ENOUGH * self._distance_s / TOGETHER
-        needed = far + (ENOUGH * self.service_s if self.is_known else 0.0)
+        is_far = far > self._least
         # Near by, answers also take long when the server is busy, and a new connection keeps it busier still.
-        bearable = self.now if far > self.now else SLOWLY * self.now
+        service_s = self.service_s if is_far else min(self._quickest_s, self._quickest_before_s)
+        needed = far + (ENOUGH * service_s if self.is_known else 0.0)
+        bearable = self.now if is_far else SLOWLY * self.now
         wanted = min(self._most, max(self._least, math.ceil(needed)))
         grows = needed > bearable and wanted > self.now
         self.is_settled = self.is_known and not grows

@@ -42,10 +42,11 @@ class Glimpse(msgspec.Struct, frozen=True):
 
     def is_known(self, known: Iterable[HasMetadata], version: str) -> bool:
         """Whether whoever knows these objects and has heard of all changes up to a version knows it all."""
-        return order_of(version) >= self.newest and all(
-            meta.uid in self.uids or order_of(meta.resource_version) > self.moment
-            for meta in (each.metadata for each in known)
-        )
+        if order_of(version) < self.newest:
+            return False
+        metas = [each.metadata for each in known]
+        missing = [meta for meta in metas if meta.uid not in self.uids]
+        return all(order_of(meta.resource_version) > self.moment for meta in missing)
 
 
 async def glimpse(client: Client, resource: Resource, query: Query, *, is_short: bool) -> Glimpse | None:
@@ -56,12 +57,13 @@ async def glimpse(client: Client, resource: Resource, query: Query, *, is_short:
     async with aclosing(pages):
         async for page in pages:
             moment = order_of(page.resource_version)
-            for item in page.items:
-                order = order_of(item.metadata.resource_version) if isinstance(item, _Version) else NO_ORDER
-                if order == NO_ORDER:
-                    return None
-                uids.add(item.metadata.uid)
-                newest = max(newest, order)
+            if not all(isinstance(item, _Version) for item in page.items):
+                return None
+            orders = [order_of(item.metadata.resource_version) for item in page.items]
+            if NO_ORDER in orders:
+                return None
+            newest = max(newest, max(orders, default=0))
+            uids.update([item.metadata.uid for item in page.items])
     return None if moment == NO_ORDER else Glimpse(frozenset(uids), newest, moment)
 
 

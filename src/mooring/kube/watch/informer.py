@@ -211,10 +211,13 @@ class Informer(Generic[T]):
         return await self._soon(is_there, SHORT_WATCH_S)
 
     async def _soon(self, true: Callable[[], bool], within: float) -> bool:
-        with contextlib.suppress(TimeoutError):
+        """Whether something becomes true within a while. It may cost something to tell."""
+        try:
             async with asyncio.timeout(within):
                 await self._until(true)
-        return true()
+        except TimeoutError:
+            return False
+        return True
 
     def _list_afresh(self) -> None:
         """Has a list begin that is newer than this moment."""
