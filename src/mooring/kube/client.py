@@ -43,8 +43,8 @@ OF_FIRST_PAGE = ("resourceVersion", "resourceVersionMatch")  # a continue token 
 WATCH_SECONDS = 300.0  # at least; up to twice as long, so that watches do not end all at once
 BUSY_IDLE = 8.0  # so much silence where much happens is worth a new watch
 BUSY_EVENTS = 20  # in one watch: much happens
-# All quiet watches are as long, so that those begun together end together: a turn of the loop for each of them
-# alone costs three times as much. The server says something 2 s before the end.
+# All quiet watches are as long, so that those begun together end together: a turn of the loop for each of
+# them alone costs more. The server says something 2 s before the end.
 QUIET_SECONDS = 11.0
 QUIET_MORE = 2.5  # seconds later than its end, a watch of which nothing was heard is dead
 MOST_RETRIES = 5

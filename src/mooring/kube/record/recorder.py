@@ -36,7 +36,7 @@ from mooring.model.objects import Node, Object, Pod
 
 log = logging.getLogger("mooring.kube")
 
-SENDERS = 96  # three to a connection: Events are in no hurry, and share writes; a quarter of all calls is left free
+SENDERS = 96  # three to a connection: Events are in no hurry and share writes, and leave room for others
 QUEUED = 50_000
 PATIENCE_S = 5.0  # how long an Event lets binding go first
 TRIES, RETRY_S = 12, 10.0  # client-go's, when there is no answer
