@@ -5,6 +5,7 @@ A `Node` is a node with the pods on it, as plugins see it; a `NodeObject` is the
 """
 
 from mooring import arrays  # noqa: F401 - before anyone else imports NumPy
+from mooring.cluster.books.book import Book
 from mooring.cluster.columns import NodeColumns
 from mooring.cluster.view import NodeView as Node
 from mooring.framework.api.answers import Mask, PostFilterResult
@@ -34,6 +35,7 @@ __all__ = [
     "UNSIGNABLE",
     "Action",
     "Api",
+    "Book",
     "Code",
     "Cycle",
     "DomainPlugin",

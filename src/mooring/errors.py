@@ -20,6 +20,7 @@
     │   └── Unreachable      no answer at all: refused, cut off, or too late
     ├── BindingFailed        a pod could not be bound (in framework.binding)
     ├── ClusterError         a change the cluster refuses (unknown node, pod taken twice)
+    ├── BookError            a book that is broken is read, or two have one name
     ├── ScopeError           a plugin reads what its scope or signature does not declare
     ├── PluginFailed         a plugin raised or answered nonsense; costs its pod one cycle
     │   └── OverBudget       it took longer than it may, or did so too often to be asked now
@@ -171,6 +172,10 @@ class Unreachable(ApiError):
 
 class ClusterError(MooringError):
     """A change the cluster refuses."""
+
+
+class BookError(MooringError):
+    """A book that is broken is read, or two have one name."""
 
 
 class ScopeError(MooringError):

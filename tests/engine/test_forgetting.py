@@ -58,7 +58,6 @@ LIMITS = (
     (single, "STATES_KNOWN"),
     (preemption, "PREEMPTORS_KNOWN"),
     (volume_kinds, "FEW"),
-    (assumed, "SWEEP_ABOVE"),
     (assumed, "RECENT"),
     (interpod, "REMEMBERED"),
     (spread, "REMEMBERED"),

@@ -55,7 +55,7 @@ def set_hold(cluster: Cluster, placed: Placed, hold: Hold) -> Change:
 def set_object(cluster: Cluster, placed: Placed, pod: Pod, hold: Hold) -> Change:
     """The pod's object changed and its charge did not."""
     old, before = placed.pod, placed.hold
-    row, same = placed.row, _same_to_plugins(old, pod)
+    row, same = placed.row, same_to_plugins(old, pod)
     if not same:
         placed.kind = -1
     if same or row is None or before is PROMISED:
@@ -126,7 +126,7 @@ def _charge(cluster: Cluster, placed: Placed, sign: int) -> None:
         nodes.charge_releasing(row, placed.charge, sign)
 
 
-def _same_to_plugins(old: Pod, new: Pod) -> bool:
+def same_to_plugins(old: Pod, new: Pod) -> bool:
     """Whether a plugin that reads the pods of a node sees no difference."""
     one, other = old.metadata, new.metadata
     return (

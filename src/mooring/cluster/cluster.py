@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
+from mooring.cluster.books.books import Books
 from mooring.cluster.changes import History
 from mooring.cluster.charge import Charges
 from mooring.cluster.counts import PodCounts
@@ -34,6 +35,7 @@ class Cluster:
         self.charges = Charges()
         self.history = History()
         self.observers: list[Observer] = []
+        self.books = Books(self)
 
     def statement(self) -> Statement:
         """Starts a set of changes that are kept or undone together."""
@@ -64,6 +66,7 @@ class Cluster:
                 if pod.charge.ports and not nodes.ports.clash(row, pod.charge.ports):
                     raise InvariantError(f"row {row}: ports of {pod.pod.key} are not marked as used")
         nodes.check()
+        self.books.check()
 
     def _check_row(self, row: int, what: str, column: int, pods: int) -> None:
         if min(column, MOST_TAKEN) != min(pods, MOST_TAKEN):

@@ -76,7 +76,9 @@ class Engine:
         self._gates = gates or FeatureGates()
         self.tells_expectations = self._gates.enabled("NominatedNodeNameForExpectation")
         self._rng = random.Random(seed)
+        self.deciding = False  # a pod is being tried, or given up
         self.cluster = Cluster()
+        self._books = self.cluster.books
         self.view = ClusterView(self.cluster.nodes, self.cluster.pods)
         self.objects = Objects()
         self.nominator = Nominator()
@@ -96,7 +98,6 @@ class Engine:
         self.waiting: dict[str, PermitWait] = {}
         self.binding: dict[str, Reserved] = {}
         self.attempts = 0  # so far: each has its number
-        self.deciding = False  # a pod is being tried, or given up
         self._busy = self._settling = False
         self._to_settle: deque[tuple[PermitWait, Status | None]] = deque()
         self.scores: dict[str, dict[str, int]] = {}
@@ -132,6 +133,8 @@ class Engine:
             self.refusals.refuse(event, error)
         finally:
             self._busy = before
+        if self._books.marks or self._books.broken:
+            self._follow_books()
         return self._flush() if self._decided else []
 
     def schedule(self, now: float) -> list[Decision] | None:
@@ -143,6 +146,8 @@ class Engine:
             self.now = now
             if self._follow_ups and now - self._followed_up_at >= FOLLOW_UP_S:
                 self._follow_up()
+            if self._books.marks or self._books.broken:
+                self._follow_books()
             queued = self.queue.pop() if self._next_pod is None else self._next(self._next_pod)
             if queued is None:
                 self._follow_up()
@@ -364,6 +369,14 @@ class Engine:
             except BaseException as error:
                 answers.passed_over(hook.name, "follow_up", error)
 
+    def _follow_books(self) -> None:
+        """Broken books are made anew, and whoever waits for a node that was touched is judged again."""
+        if self._books.broken:
+            self._books.mend()
+        marks, self._books.marks = self._books.marks, {}
+        for name, nodes in marks.items():
+            self._ingest.touched(name, nodes, self.now)
+
     def _next(self, wish: Hook) -> QueuedPod | None:
         """The pod a plugin wants to be next, if it waits; otherwise the queue's."""
         try:
@@ -383,7 +396,7 @@ class Engine:
         return make_profile(
             plan,
             registry,
-            lambda cls: EngineHandle(self, name, cls.scope, gates, rng),
+            lambda cls: EngineHandle(self, name, cls, gates, rng),
             self.meter,
             self._budgets,
         )

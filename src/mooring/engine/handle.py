@@ -15,10 +15,12 @@ from mooring.engine.cycle.permit_waiting import WaitingPods
 from mooring.engine.decisions import UNSCHEDULABLE, Evict, Look, Nominate, Wait
 from mooring.engine.intake.objects import ObjectsOfKind
 from mooring.engine.placement.node_trial import NodeTrial, demand_of
+from mooring.errors import BookError
 from mooring.framework.api import answers
 from mooring.framework.api.cycle import Cycle
-from mooring.framework.api.handle import Handle, WaitingPod, looks_too_far
+from mooring.framework.api.handle import B, Handle, WaitingPod, check_book, looks_too_far
 from mooring.framework.api.node_trial import Demand, Trial
+from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.scope import Scope
 from mooring.framework.api.status import Status
 from mooring.framework.api.writes import Write, check_write
@@ -35,10 +37,11 @@ class EngineHandle(Handle):
     """The handle of one plugin of one profile."""
 
     def __init__(
-        self, engine: Engine, profile: str, scope: Scope, gates: FeatureGates, rng: random.Random
+        self, engine: Engine, profile: str, plugin: type[Plugin], gates: FeatureGates, rng: random.Random
     ) -> None:
         self._engine = engine
-        self._scope = scope
+        self._plugin = plugin.name
+        self._scope = plugin.scope
         self.meter = engine.meter
         self.profile = profile
         self.gates = gates
@@ -109,6 +112,21 @@ class EngineHandle(Handle):
 
     def lister(self, kind: str) -> ObjectsOfKind:
         return self._engine.objects.of(kind)
+
+    def book(self, kind: type[B], *arguments: Any) -> B:
+        check_book(self._scope, kind)
+        books = self._engine.cluster.books
+        if kind.name not in books.by_name and self._engine.deciding:
+            raise BookError(f"the book {kind.name} is asked for in the middle of a decision")
+        return books.of(kind, *arguments)
+
+    def touch(self, node_name: str) -> None:
+        nodes = self._engine.cluster.nodes
+        if (row := nodes.rows.get(node_name)) is not None:
+            nodes.journal.write(row)
+            if self._scope is Scope.STATIC:
+                nodes.node_journal.write(row)
+            self._engine.cluster.books.mark(self._plugin, node_name)
 
     def invalidate(self) -> None:
         self._engine.placer.forget()

@@ -262,6 +262,7 @@ class SchedulingCycle:
         engine.stories.note(attempt, node_name)
         if choice.totals is not None:
             engine.scores[attempt.queued.pod.key] = choice.totals
+        mark = 0 if pod_class.holds_freely else statement.checkpoint()
         statement.take(pod, node_name, row)
         if engine.nominator.node_by_uid:
             engine.nominator.remove(pod.metadata.uid)
@@ -270,6 +271,7 @@ class SchedulingCycle:
             return reserved
         try:
             if pod_class.reserves:
+                statement.open()
                 self._reserve(attempt, pod_class, node_name)
             if pod_class.permits:
                 reserved.waits = self._permit(attempt, pod_class, node_name)
@@ -277,7 +279,7 @@ class SchedulingCycle:
                 reserved.takes_long = self._pre_flight(attempt, pod_class, node_name)
         except BaseException:
             self.unreserve(reserved)
-            statement.undo()
+            statement.roll_back(mark)
             raise
         return reserved
 
@@ -385,9 +387,10 @@ class SchedulingCycle:
 
     def give_back(self, reserved: Reserved) -> None:
         """Unreserves, and gives the place back."""
-        self.unreserve(reserved)
-        if reserved.pod.metadata.uid in self._engine.cluster.pods.by_uid:
-            with self._engine.cluster.statement() as statement:
+        with self._engine.cluster.statement() as statement:
+            statement.open()
+            self.unreserve(reserved)
+            if reserved.pod.metadata.uid in self._engine.cluster.pods.by_uid:
                 statement.give_back(reserved.pod.metadata.uid)
 
     def fail(

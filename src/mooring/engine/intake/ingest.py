@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from mooring.cluster.pods import ASSUMED
@@ -74,6 +74,13 @@ class Ingest:
             pod = pod.on_node(node_name)  # it was only assumed there; hints look for a pod with a node
         freed = event(ASSIGNED_POD, Action.DELETE, pod, None, given_back=given_back)
         self._engine.queue.move_all(freed, now, but=but)
+
+    def touched(self, name: str, nodes: Iterable[str], now: float) -> None:
+        """A book or a plugin has marked nodes: whoever registers for its name is told which are there."""
+        table = self._engine.cluster.nodes
+        there = tuple(table.object_at(table.rows[each]) for each in nodes if each in table.rows)
+        if there:
+            self._engine.queue.move_all(event(name, Action.UPDATE, None, there), now)
 
     # pods
 

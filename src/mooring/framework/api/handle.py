@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from mooring.cluster.books.book import Book
 from mooring.cluster.counts import PodCounts
 from mooring.cluster.images import Images
 from mooring.cluster.labelsets import LabelTest
@@ -20,6 +21,8 @@ from mooring.framework.api.status import Status
 from mooring.framework.api.writes import Write
 from mooring.framework.metrics.meter import Meter
 from mooring.model.objects import Object, Pod
+
+B = TypeVar("B", bound=Book[Any, Any])
 
 
 class Api(Protocol):
@@ -72,6 +75,15 @@ class Lister(Protocol):
 def looks_too_far(scope: Scope) -> ScopeError:
     """A plugin whose answers are kept looks at more than the node it is asked about."""
     return ScopeError(f"reads the cluster, which scope {scope.name} does not declare: use scope CLUSTER")
+
+
+def check_book(scope: Scope, book: type[Book[Any, Any]]) -> None:
+    """Raises ScopeError for a book whose changes do not reach what is kept of a plugin's answers."""
+    if scope is Scope.CLUSTER or (scope is Scope.ROW and book.marks_rows):
+        return
+    what = f"reads the book {book.name}, which scope {scope.name} does not declare"
+    may = "use scope CLUSTER, or ROW with a book that touches nodes and says marks_rows"
+    raise ScopeError(f"{what}: {may}")
 
 
 class Handle(ABC):
@@ -151,8 +163,19 @@ class Handle(ABC):
         """Objects of a kind other than Pod and Node."""
 
     @abstractmethod
+    def book(self, kind: type[B], *arguments: Any) -> B:
+        """The book of a name: one for all plugins of all profiles, made with the arguments for the first who
+        asks. To be asked for when a plugin is made. Refused when answers of the plugin's scope are kept
+        beyond a change of the book."""
+
+    @abstractmethod
+    def touch(self, node_name: str) -> None:
+        """Kept answers about one node are no longer right: something outside node and pod changed. Pods that
+        this plugin rejected are tried again if it registers for events of a resource of its own name."""
+
+    @abstractmethod
     def invalidate(self) -> None:
-        """Kept answers of this plugin are no longer right: something outside node and pod changed."""
+        """All kept answers of this plugin are no longer right: something outside node and pod changed."""
 
     @abstractmethod
     def nominated(self, node_name: str) -> list[Pod]:

@@ -22,7 +22,7 @@ from mooring.errors import Mistake, PluginFailed, PolicyError, wants_the_end
 from mooring.framework.api import answers
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.domain import DomainPlugin
-from mooring.framework.api.handle import Handle, Lister, WaitingPod, looks_too_far
+from mooring.framework.api.handle import B, Handle, Lister, WaitingPod, check_book, looks_too_far
 from mooring.framework.api.node_trial import Demand, Trial
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.scope import Scope
@@ -62,12 +62,15 @@ class Nothing:
 class StageHandle(Handle):
     """A scheduler with a cluster and nothing going on in it."""
 
-    def __init__(self, cluster: Cluster, gates: FeatureGates | None = None) -> None:
+    def __init__(
+        self, cluster: Cluster, gates: FeatureGates | None = None, scope: Scope = Scope.CLUSTER
+    ) -> None:
         self.profile = "rehearsal"
         self.gates = gates or FeatureGates()
         self.random = random.Random(0)
         self._view = ClusterView(cluster.nodes, cluster.pods)
         self._cluster = cluster
+        self.scope = scope
         self.judging: Scope | None = None  # the scope of the plugin that is being asked about nodes
 
     @property
@@ -117,6 +120,13 @@ class StageHandle(Handle):
     def lister(self, kind: str) -> Lister:
         return Nothing()
 
+    def book(self, kind: type[B], *arguments: Any) -> B:
+        check_book(self.scope, kind)
+        return self._cluster.books.of(kind, *arguments)
+
+    def touch(self, node_name: str) -> None:
+        return None
+
     def invalidate(self) -> None:
         return None
 
@@ -152,7 +162,7 @@ def rehearse(plugin: type[Plugin]) -> None:
         return  # has arguments that must be given: only a configuration can make one
     try:
         cluster = _stage()
-        handle = StageHandle(cluster)
+        handle = StageHandle(cluster, scope=plugin.scope)
         made = plugin(args, handle)
         for point in ("pre_enqueue", "order_of", "pod_bound"):
             pods_concerned(made, point)

@@ -18,11 +18,11 @@ from mooring.framework.api.events import NODE, POD, Action, Hint, Interest
 from mooring.framework.api.handle import Handle
 from mooring.framework.api.plugin import Plugin, PluginArgs, reads_spec_only
 from mooring.framework.api.status import SKIP, Status, error
-from mooring.model.objects import Pod
+from mooring.model.objects import Object, Pod
 from mooring.plugins.node_resources_fit.args import UtilizationShapePoint, unsorted_points
 from mooring.plugins.volumes import binding_hints as hints
 from mooring.plugins.volumes import storage_objects as kinds
-from mooring.plugins.volumes.assumed import AssumedStorage, Recent
+from mooring.plugins.volumes.assumed import AssumedStorage
 from mooring.plugins.volumes.binding_writes import bind_volumes
 from mooring.plugins.volumes.capacity_score import CapacityScore
 from mooring.plugins.volumes.pod_claims import Choice, PodClaims, Unreadable, claims_of
@@ -66,8 +66,7 @@ class VolumeBinding(Plugin):
     def __init__(self, args: VolumeBindingArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._storage = Storage(handle)
-        self._assumed = AssumedStorage(self._storage)
-        self._let_go = Recent()
+        self._assumed = handle.book(AssumedStorage, self._storage)
         scores = handle.gates.enabled(GATE)
         if args.shape and not scores:
             raise ArgsError([FieldMistake(("shape",), SHAPE_WITHOUT_GATE)])
@@ -116,12 +115,9 @@ class VolumeBinding(Plugin):
         if why_not:
             return error(NO_CHOICE.format(node_name, why_not))
         claims.chosen = choice
-        for claim, volume in choice.bindings:
-            if (taken := self._assumed.take(volume, claim)) is not None:
-                claims.assumed_volumes.append(taken)
-        for making in choice.provisions:
-            if (selected := self._assumed.select(making.claim, node_name)) is not None:
-                claims.assumed_claims.append(selected)
+        taken = [self._assumed.take(pod, volume, claim) for claim, volume in choice.bindings]
+        made = [self._assumed.select(pod, making.claim, node_name) for making in choice.provisions]
+        claims.assumes = any(taken) or any(made)
         return None
 
     def unreserve(self, cycle: Cycle, pod: Pod, node_name: str) -> None:
@@ -129,13 +125,13 @@ class VolumeBinding(Plugin):
         claims: PodClaims | None = cycle.read(STATE, None)
         if claims is None:
             return
-        if claims.assumed_volumes or claims.assumed_claims:
-            self._let_go.add(pod.metadata.uid)
-        for volume in claims.assumed_volumes:
-            self._assumed.give_back(volume)
-        for claim in claims.assumed_claims:
-            self._assumed.deselect(claim)
-        claims.assumed_volumes, claims.assumed_claims, claims.chosen = [], [], None
+        if claims.assumes:
+            self._assumed.lost.add(pod.metadata.uid)
+            self._assumed.give_up(pod)
+        claims.assumes, claims.chosen = False, None
+
+    def object_seen(self, old: Object | None, new: Object | None) -> None:
+        self._assumed.seen(old, new)
 
     def pre_bind_pre_flight(self, cycle: Cycle, pod: Pod, node_name: str) -> Status | None:
         """Nothing is left to do when every claim is bound."""
@@ -170,4 +166,4 @@ class VolumeBinding(Plugin):
     def _volumes_let_go(self, pod: Pod, old: Pod, new: None) -> Hint:
         """The pod that lost its place was to have volumes that nobody has taken in its stead. The API
         server never knew, so nothing but this tells those who wait for such volumes."""
-        return Hint.QUEUE if old.metadata.uid in self._let_go else Hint.SKIP
+        return Hint.QUEUE if old.metadata.uid in self._assumed.lost else Hint.SKIP

@@ -57,8 +57,7 @@ class PodClaims:
         self._volumes = [assumed.volume(claim.volume_name) for claim in bound]
         self._waiting = sorted(waiting, key=lambda each: each.claim.size or 0)
         self.chosen: Choice | None = None  # from reserve on
-        self.assumed_volumes: list[Volume] = []
-        self.assumed_claims: list[Claim] = []
+        self.assumes = False  # whether what was chosen is not what the objects say
 
     @property
     def all_bound(self) -> bool:
