@@ -8,6 +8,7 @@ from mooring import arrays  # noqa: F401 - before anyone else imports NumPy
 from mooring.cluster.books.book import Book
 from mooring.cluster.columns import NodeColumns
 from mooring.cluster.view import NodeView as Node
+from mooring.cluster.view import StaticNode
 from mooring.framework.api.answers import Mask, PostFilterResult
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.domain import DomainPlugin, DomainState, FollowingState
@@ -64,6 +65,7 @@ __all__ = [
     "Room",
     "Scope",
     "Session",
+    "StaticNode",
     "Status",
     "Task",
     "WaitingPod",

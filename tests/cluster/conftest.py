@@ -92,6 +92,7 @@ def take_picture(cluster: Cluster) -> dict[str, Any]:
         "images": {name: (i.size_bytes, sorted(i.rows)) for name, i in nodes.images._images.items()},
         "image nodes": nodes.images.nodes,
         "counts": _counts(cluster),
+        "books": {name: dict(book.items()) for name, book in cluster.books.by_name.items()},
     }
 
 

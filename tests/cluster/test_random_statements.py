@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cluster.sample_books import Everything, Numbers, Zones
 from mooring.cluster import cluster as cluster_module
 from mooring.cluster import nodes as nodes_module
 from mooring.cluster.cluster import Cluster
@@ -201,6 +203,15 @@ def ports_of(model: Model) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
+def zones_of(model: Model) -> dict[tuple[str, str], int]:
+    """What the book of that name has to say."""
+    return Counter(
+        (pod.labels.get("seen", ""), model.nodes[place].labels.get("zone", ""))
+        for pod, place, hold in model.pods.values()
+        if place in model.nodes and hold is not Hold.PROMISED
+    )
+
+
 def was_seen(namespace: str, labels: Mapping[str, str]) -> bool:
     return "seen" in labels
 
@@ -218,6 +229,7 @@ class Trial:
             self.cluster.counts.selector("seen", was_seen, staying=staying) for staying in (False, True)
         ]
         self.cluster.counts.carrier("requests", request_of)
+        self.books = [self.cluster.books.of(kind) for kind in (Zones, Numbers, Everything)]
         self.statement = self.cluster.statement()
         self.marks = [(0, model.copy(), self.picture())]
         self.past = [(0, self.picture())]
@@ -267,6 +279,10 @@ class Trial:
         afresh = PodCounts(self.cluster.labelsets, self.cluster.pods.by_uid.values)
         counts = [afresh.selector("seen", was_seen, staying=staying) for staying in (False, True)]
         terms = afresh.carrier("requests", request_of)
+        assert seen["books"]["Zones"] == zones_of(self.model)
+        assert seen["books"]["Numbers"].keys() == {
+            uid for uid, (_, _, hold) in self.model.pods.items() if hold is not Hold.PROMISED
+        }
         expected: dict[Any, Any] = {number: each.by_row for number, each in enumerate(counts)}
         assert seen["counts"] == expected | {("requests", t): c.by_row for t, c in terms.items()}
 

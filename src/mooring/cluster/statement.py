@@ -30,7 +30,7 @@ class Statement(msgspec.Struct, eq=False):
 
     _cluster: Cluster
     _reverses: list[Change] = []
-    _of_books: dict[str, list[Change]] = {}  # what books wrote when a pod gave its place back, by uid
+    _of_books: dict[str, list[Change]] | None = None  # written when a pod gave its place back, by its uid
 
     def __enter__(self) -> Statement:
         return self
@@ -115,13 +115,16 @@ class Statement(msgspec.Struct, eq=False):
     def _let_go(self, uid: str, placed: Placed) -> None:
         mark = len(self._reverses)
         self._cluster.books.goes(self, placed)
+        if self._of_books is None:
+            self._of_books = {}
         self._of_books[uid] = self._reverses[mark:]
 
     def put_back(self, placed: Placed) -> None:
         """A pod that gave its place back in this statement has it again, as it held it; books have again what
         they had."""
         self._reverses.append(changes.add_pod(self._cluster, placed))
-        for change, arguments in reversed(self._of_books.pop(placed.pod.metadata.uid, ())):
+        written = self._of_books.pop(placed.pod.metadata.uid) if self._of_books else ()
+        for change, arguments in reversed(written):
             self._reverses.append(change(self._cluster, *arguments))
 
     def evict(self, uid: str) -> Placed:

@@ -133,7 +133,7 @@ class Engine:
             self.refusals.refuse(event, error)
         finally:
             self._busy = before
-        if self._books.marks or self._books.broken:
+        if self._books.unattended:
             self._follow_books()
         return self._flush() if self._decided else []
 
@@ -146,7 +146,7 @@ class Engine:
             self.now = now
             if self._follow_ups and now - self._followed_up_at >= FOLLOW_UP_S:
                 self._follow_up()
-            if self._books.marks or self._books.broken:
+            if self._books.unattended:
                 self._follow_books()
             queued = self.queue.pop() if self._next_pod is None else self._next(self._next_pod)
             if queued is None:
@@ -329,6 +329,7 @@ class Engine:
         """Raises InvariantError, or fails an assertion, unless everything agrees. With `afresh`, what is kept
         is also compared with what evaluating every node gives."""
         self.cluster.check()
+        assert not self._books.open
         self.queue.check()
         if afresh:
             check_kept(self)
@@ -371,10 +372,7 @@ class Engine:
 
     def _follow_books(self) -> None:
         """Broken books are made anew, and whoever waits for a node that was touched is judged again."""
-        if self._books.broken:
-            self._books.mend()
-        marks, self._books.marks = self._books.marks, {}
-        for name, nodes in marks.items():
+        for name, nodes in self._books.attend().items():
             self._ingest.touched(name, nodes, self.now)
 
     def _next(self, wish: Hook) -> QueuedPod | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mooring.cluster.books.book import Book, Draft, leave_out, put_all, touch
-from mooring.cluster.pods import PROMISED, RELEASING, Placed
+from mooring.cluster.pods import PROMISED, RELEASING, Hold, Placed
 from mooring.cluster.view import StaticNode
 from mooring.errors import BookError, InvariantError, wants_the_end
 from mooring.model.objects import Pod
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("mooring.cluster")
 
 MOST_LOGGED = 1000  # places at which books failed
-ANYWHERE = ("taken", "given_back")  # told with the name of the node, known or not
+ANYWHERE = {"taken", "given_back"}  # told whether the node is known or not
 TAKING_IN = ("taken", "added", "promised")
 
 AnyBook = Book[Any, Any]
@@ -45,7 +45,7 @@ class Books:
         self.following = False  # whether any of them is told when a pod or a node is another one
         self.open: list[Statement] = []  # statements that are neither final nor undone, the newest last
         self.marks: Marks = {}  # of what is final, until somebody takes them
-        self.broken = False  # whether any book is
+        self.unattended = False  # whether there are marks, or a book is broken
         self._tellings = 0
         self._mended_at: dict[str, int] = {}  # tellings when a book was made anew
         self._static: list[StaticNode] = []
@@ -67,7 +67,7 @@ class Books:
         self.by_name[book.name] = book
         self.told = tuple(self.by_name.values())
         hooks = frozenset().union(*(each._hooks for each in self.told))
-        self.taking, self.following = bool(hooks), bool(hooks - set(ANYWHERE))
+        self.taking, self.following = bool(hooks), bool(hooks - ANYWHERE)
         return book
 
     # what books write
@@ -95,44 +95,43 @@ class Books:
     def mark(self, name: str, node: str) -> None:
         """A node was touched, by a book or a plugin."""
         self.marks.setdefault(name, {})[node] = None
+        self.unattended = True
 
     # what they are told
 
     def came(self, statement: Statement, placed: Placed, *, found: bool = False) -> None:
         """A pod has come to its place. Found: it had one on a node that nobody knew."""
-        hooks = _coming(placed)
-        if not found and placed.hold is not PROMISED:
-            hooks = ("taken", *hooks)
         for book in self.told:
-            self._tell_about(statement, book, hooks, placed.pod, placed)
+            self._tell_coming(statement, book, placed, anew=found)
 
     def goes(self, statement: Statement, placed: Placed, *, stranded: bool = False) -> None:
         """A pod leaves its place. Stranded: its node does."""
-        hooks = _going(placed)
-        if not stranded and placed.hold is not PROMISED:
-            hooks = (*hooks, "given_back")
         for book in self.told:
-            self._tell_about(statement, book, hooks, placed.pod, placed)
-            if not stranded and placed.pod.metadata.uid in book._left_out:
-                self._leave_out(statement, book, placed, False)
+            self._tell_going(statement, book, placed, placed.pod)
+            if placed.pod.metadata.uid in book._left_out:
+                if not stranded:
+                    self._leave_out(statement, book, placed, False)
+            elif not stranded and placed.hold is not PROMISED:
+                self._tell(statement, book, "given_back", placed.pod, placed.node)
 
     def holds(self, statement: Statement, placed: Placed) -> None:
         """A pod is on its way out now, or is so no more."""
-        hook = "leaving" if placed.hold is RELEASING else "staying"
+        hook, uid = "leaving" if placed.hold is RELEASING else "staying", placed.pod.metadata.uid
         for book in self.told if placed.row is not None else ():
-            self._tell_about(statement, book, (hook,), placed.pod, placed)
+            if uid not in book._left_out:
+                self._tell(statement, book, hook, placed.pod, self._view(placed.row))
 
     def changed(self, statement: Statement, old: Pod, placed: Placed) -> None:
         """A pod that holds its place has another object."""
-        for book in self.told if placed.row is not None else ():
-            self._tell_about(statement, book, _going(placed), old, placed)
-            self._tell_about(statement, book, _coming(placed), placed.pod, placed)
+        for book in self.told:
+            self._tell_going(statement, book, placed, old)
+            self._tell_coming(statement, book, placed, anew=True)
 
     def node_goes(self, statement: Statement, row: int) -> None:
         """A node goes, or is about to change."""
         for placed in self._cluster.pods.on(row).values():
             for book in self.told:
-                self._tell_about(statement, book, _going(placed), placed.pod, placed)
+                self._tell_going(statement, book, placed, placed.pod)
         for book in self.told:
             self._tell(statement, book, "node_removed", self._view(row))
 
@@ -142,18 +141,28 @@ class Books:
             self._tell(statement, book, "node_added", self._view(row))
         for placed in self._cluster.pods.on(row).values():
             for book in self.told:
-                self._tell_about(statement, book, _coming(placed), placed.pod, placed)
+                self._tell_coming(statement, book, placed, anew=True)
 
-    def _tell_about(
-        self, statement: Statement, book: AnyBook, hooks: tuple[str, ...], pod: Pod, placed: Placed
-    ) -> None:
-        """Tells one book of a pod that it has not left out."""
-        for hook in hooks:
-            if pod.metadata.uid in book._left_out:
-                return
-            node = placed.node if placed.row is None or hook in ANYWHERE else self._view(placed.row)
-            if not self._tell(statement, book, hook, pod, node):
-                self._leave_out(statement, book, placed, True)
+    def _tell_going(self, statement: Statement, book: AnyBook, placed: Placed, pod: Pod) -> None:
+        if placed.row is not None and pod.metadata.uid not in book._left_out:
+            for hook in _going(placed.hold):
+                self._tell(statement, book, hook, pod, self._view(placed.row))
+
+    def _tell_coming(self, statement: Statement, book: AnyBook, placed: Placed, *, anew: bool) -> None:
+        """Tells one book of a pod, as far as it has not been told: of one that it left out, all."""
+        pod, row, mark = placed.pod, placed.row, statement.checkpoint()
+        takes = placed.hold is not PROMISED
+        known = anew and pod.metadata.uid not in book._left_out
+        if pod.metadata.uid in book._left_out:
+            self._leave_out(statement, book, placed, False)
+        well = known or not takes or self._tell(statement, book, "taken", pod, placed.node)
+        for hook in _coming(placed.hold) if row is not None else ():
+            well = well and self._tell(statement, book, hook, pod, self._view(row))
+        if not well:
+            statement.undo_since(mark)
+            if known and takes:
+                self._tell(statement, book, "given_back", pod, placed.node)
+            self._leave_out(statement, book, placed, True)
 
     def _leave_out(self, statement: Statement, book: AnyBook, placed: Placed, left_out: bool) -> None:
         statement.also(leave_out(self._cluster, book.name, placed.pod.metadata.uid, left_out))
@@ -172,7 +181,7 @@ class Books:
             statement.undo_since(mark)
             if hook in TAKING_IN:
                 return False
-            book._broken = self.broken = True
+            book._broken = self.unattended = True
         return True
 
     def open_for(self, statement: Statement) -> None:
@@ -195,12 +204,17 @@ class Books:
                 fresh = self._anew(book)
                 book._broken = False
                 self.make(put_all, book.name, fresh._entries, fresh._left_out)
-        self.broken = any(book._broken for book in self.told)
+
+    def attend(self) -> Marks:
+        """Mends what is broken. Returns the nodes that were touched since the last time."""
+        self.mend()
+        marks, self.marks = self.marks, {}
+        self.unattended = any(book._broken for book in self.told)
+        return marks
 
     def check(self) -> None:
         """Raises InvariantError for a book that is another one when it is made anew from the pods that are
         there."""
-        assert not self.open
         for book in self.told:
             if not book._broken:
                 _compare(book.name, book._entries, self._anew(book, without=book._left_out)._entries)
@@ -217,27 +231,26 @@ class Books:
         return fresh
 
     def _recall(self, fresh: AnyBook, book: AnyBook, placed: Placed) -> None:
-        pod, done = placed.pod, True
-        if placed.hold is not PROMISED:
-            done = self._try(fresh, "recalled", pod, placed.node, book)
-        for hook in _coming(placed) if done and placed.row is not None else ():
-            assert placed.row is not None
-            done = done and self._try(fresh, hook, pod, self._view(placed.row))
-        if not done:
+        pod, row = placed.pod, placed.row
+        assert isinstance(fresh._shelf, Draft)
+        fresh._shelf.begin()
+        well = placed.hold is PROMISED or self._try(fresh, "recalled", pod, placed.node, book)
+        for hook in _coming(placed.hold) if row is not None else ():
+            well = well and self._try(fresh, hook, pod, self._view(row))
+        if not well:
+            fresh._shelf.undo()
             fresh._left_out[pod.metadata.uid] = None
 
     def _try(self, fresh: AnyBook, hook: str, *about: Any) -> bool:
-        assert isinstance(fresh._shelf, Draft)
-        fresh._shelf.begin()
         try:
             getattr(fresh, hook)(*about)
         except BaseException as error:
             self._failed(fresh, hook, error)
-            fresh._shelf.undo()
             return False
         return True
 
-    def _view(self, row: int) -> StaticNode:
+    def _view(self, row: int | None) -> StaticNode:
+        assert row is not None
         while len(self._static) <= row:
             self._static.append(StaticNode(self._cluster.nodes, self._cluster.pods, len(self._static)))
         return self._static[row]
@@ -253,20 +266,16 @@ class Books:
             log.error("book %s failed at %s", book.name, hook, exc_info=error)
 
 
-def _coming(placed: Placed) -> tuple[str, ...]:
-    if placed.row is None:
-        return ()
-    if placed.hold is PROMISED:
+def _coming(hold: Hold) -> tuple[str, ...]:
+    if hold is PROMISED:
         return ("promised",)
-    return ("added", "leaving") if placed.hold is RELEASING else ("added",)
+    return ("added", "leaving") if hold is RELEASING else ("added",)
 
 
-def _going(placed: Placed) -> tuple[str, ...]:
-    if placed.row is None:
-        return ()
-    if placed.hold is PROMISED:
+def _going(hold: Hold) -> tuple[str, ...]:
+    if hold is PROMISED:
         return ("unpromised",)
-    return ("staying", "removed") if placed.hold is RELEASING else ("removed",)
+    return ("staying", "removed") if hold is RELEASING else ("removed",)
 
 
 def _compare(what: str, kept: dict[Any, Any], found: dict[Any, Any]) -> None:
