@@ -292,3 +292,26 @@ def test_a_pod_whose_policy_reads_a_broken_book_waits_and_says_so() -> None:
     stage.engine.cluster.books.unattended = True
     stage.tick(30.0)
     assert stage.all() == {"p": "a"}
+
+
+def test_what_a_plugin_writes_at_reserve_goes_with_the_place() -> None:
+    class Noted(Book[str, str]):
+        """Told nothing: only its plugin writes."""
+
+        def begun(self, before: Any) -> None:
+            for key, value in before.items():
+                self.set(key, value)
+
+    def init(self: Any, args: Any, handle: Handle) -> None:
+        Plugin.__init__(self, args, handle)
+        self.book = handle.book(Noted)
+
+    def reserve(self: Any, cycle: Any, pod: Pod, node_name: str) -> None:
+        self.book.set(pod.uid, node_name)
+
+    stage = Stage(gang(3), made("Noting", __init__=init, reserve=reserve)).nodes(node("a", cpu="2"))
+    stage.add(*members(3))
+    assert names(stage.cycle(), Wait) == ["p0", "p1", "p2"]
+    assert not len(stage.plugin("Noting").book)
+    assert stage.place(pod("single")) == "a"
+    assert dict(stage.plugin("Noting").book.items()) == {"single": "a"}
