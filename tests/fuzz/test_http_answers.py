@@ -8,7 +8,7 @@ import random
 from fuzz.fuzzing import fuzzed
 from fuzz.mutation import changed_bytes, pieces
 from mooring.errors import Unreachable
-from mooring.kube.http.answer_parser import Answer, AnswerReader, BadAnswer
+from mooring.kube.http.answer_parser import Answer, AnswerReader
 from mooring.kube.http.short_requests import Connections
 
 SOUND = (
@@ -32,21 +32,17 @@ def answers(parts: list[bytes]) -> list[tuple[int, bytes] | str]:
     """What is read out of the parts, as a connection reads them, to the first mistake or to their end."""
     reader, found = AnswerReader(), list[tuple[int, bytes] | str]()
 
-    def take(answer: Answer | None) -> None:
-        if answer is not None:
-            assert all(isinstance(value, str) for value in answer.headers.values())
-            found.append((answer.status, answer.body))
+    def take(answer: Answer) -> None:
+        assert all(isinstance(value, str) for value in answer.headers.values())
+        found.append((answer.status, answer.body))
 
-    try:
-        for part in parts:
-            answer = reader.feed(part)
+    for part in parts:
+        for answer in reader.feed(part):
             take(answer)
-            while answer is not None and reader.has_more:
-                answer = reader.feed(b"")
-                take(answer)
-        take(reader.end())
-    except BadAnswer:
-        found.append("bad")
+        if reader.mistake:
+            return [*found, "bad"]
+    if (last := reader.end()) is not None:
+        take(last)
     return found
 
 

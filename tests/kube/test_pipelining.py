@@ -245,17 +245,19 @@ async def test_nothing_is_sent_that_is_not_allowed_when_it_has_its_turn() -> Non
 
 async def test_the_fence_is_asked_when_a_request_has_its_turn() -> None:
     """Whoever stood still between the question and the write must not write when it comes back."""
-    answers = [True, True, False]  # the first request, then the second: asked for, and its turn
+    allowed = True
     async with serving_http(say_ok) as server:
         transport = Transport(Access(server=server.url))
-        fenced = Fenced(transport, lambda: answers.pop(0))
+        fenced = Fenced(transport, lambda: allowed)
         try:
             async with transport.send(Request("GET", "/")):
                 pass  # so that the quick way is known
             await fenced.ask(Request("POST", "/one"))
-            answers[:] = [True, False]
+            second = asyncio.ensure_future(fenced.ask(Request("POST", "/two")))
+            await asyncio.sleep(0)  # it is asked for, and has not had its turn
+            allowed = False
             with pytest.raises(ApiError, match="no longer leads"):
-                await fenced.ask(Request("POST", "/two"))
+                await second
         finally:
             await transport.close()
     assert [got.path for got in server.received] == ["/", "/one"]

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import cast
 
 from mooring.errors import Unreachable
-from mooring.kube.http.answer_parser import Answer, AnswerReader, BadAnswer
+from mooring.kube.http.answer_parser import Answer, AnswerReader
 from mooring.kube.http.sockets import watch_over
 
 log = logging.getLogger("mooring.kube")
@@ -96,11 +96,7 @@ class Connection(asyncio.Protocol):
             return
         self.heard_at = self._clock()
         try:
-            answer = self._reader.feed(data)
-            while answer is not None and self._answered(answer):
-                answer = self._reader.feed(b"")
-        except BadAnswer as error:
-            self.fail(str(error))
+            self._take(self._reader.feed(data))
         except Exception as error:  # whoever waits here must hear of it, whatever it is
             log.exception("reading an answer")
             self.fail(UNFORESEEN.format(type(error).__name__, error))
@@ -145,22 +141,30 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
+    def _take(self, answers: list[Answer]) -> None:
+        """Hands answers to those who asked, in their order."""
+        reader = self._reader
+        for number, answer in enumerate(answers, 1):
+            if not self._answered(answer):
+                return
+            if not self.waiting:
+                if number < len(answers) or reader.has_begun or reader.mistake:
+                    self.close()  # nobody asked for what follows
+                self._rest()
+                return
+        if reader.mistake:
+            self.fail(reader.mistake)
+
     def _answered(self, answer: Answer) -> bool:
-        """Hands an answer to who asked first. True when bytes that came with it may be the next one."""
-        has_more, waiter = self._reader.has_more, self.waiting.popleft().waiter
+        """Hands an answer to who asked first. False when it is the last over this connection."""
+        waiter = self.waiting.popleft().waiter
         if answer.status == TOO_MANY:
             self.refused = True
         if not waiter.done():
             waiter.set_result(answer)
         if not answer.keeps_alive:
             self.fail(CUT)
-            return False
-        if self.waiting:
-            return has_more
-        if has_more:
-            self.close()
-        self._rest()
-        return False
+        return answer.keeps_alive
 
     def _rest(self) -> None:
         if not self.usable:

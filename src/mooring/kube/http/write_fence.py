@@ -34,11 +34,8 @@ class Fenced:
         return self._sender.send(request)
 
     def ask(self, request: Request, check: Check | None = None) -> Coroutine[Any, Any, Whole]:
-        """Asked for now, and again when the request has its turn."""
-        if request.method == "GET":
-            return self._asker.ask(request, check)
-        self._check()
-        return self._asker.ask(request, self._check)
+        """Asked for when the request has its turn."""
+        return self._asker.ask(request, check if request.method == "GET" else self._check)
 
     def _check(self) -> None:
         if not self._allowed():

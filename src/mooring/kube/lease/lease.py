@@ -35,13 +35,12 @@ SHORTEST_CALL_S = 1.0
 QUIET_S = 5.0  # between two different complaints, while a server comes and goes
 SHORTEST_REST_S = 0.001  # less may be no time at all to an event loop, and a lease that ends then never would
 NEVER = float("-inf")
+BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)
 
 
 def clock() -> float:
     """Seconds that pass while the machine sleeps as well, where the system counts them."""
-    if hasattr(time, "CLOCK_BOOTTIME"):
-        return time.clock_gettime(time.CLOCK_BOOTTIME)
-    return time.monotonic()
+    return time.monotonic() if BOOTTIME is None else time.clock_gettime(BOOTTIME)
 
 
 def new_identity() -> str:
