@@ -1,7 +1,8 @@
 """The elementary changes of the cluster. Each returns its own reverse, which is a change again.
 
 So a change can be undone, and its undoing undone: a statement rolls back with them, and the history
-rewinds to an earlier moment and comes forward again.
+rewinds to an earlier moment and comes forward again. Where entries of pods are shared with a fork, a change
+finds the entry by the pod.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ def add_pod(cluster: Cluster, placed: Placed) -> Change:
 
 
 def remove_pod(cluster: Cluster, placed: Placed) -> Change:
+    if cluster.pods.shared:
+        placed = cluster.pods.by_uid[placed.pod.metadata.uid]
     cluster.pods.remove(placed)
     _charge(cluster, placed, -1)
     for observer in cluster.observers:
@@ -45,6 +48,8 @@ def remove_pod(cluster: Cluster, placed: Placed) -> Change:
 
 
 def set_hold(cluster: Cluster, placed: Placed, hold: Hold) -> Change:
+    if cluster.pods.shared:
+        placed = cluster.pods.own(placed)
     before = placed.hold
     if placed.row is not None and (hold is RELEASING) != (before is RELEASING):
         cluster.nodes.charge_releasing(placed.row, placed.charge, 1 if hold is RELEASING else -1)
@@ -54,6 +59,10 @@ def set_hold(cluster: Cluster, placed: Placed, hold: Hold) -> Change:
 
 def set_object(cluster: Cluster, placed: Placed, pod: Pod, hold: Hold) -> Change:
     """The pod's object changed and its charge did not."""
+    if cluster.pods.shared:
+        placed = cluster.pods.own(placed)
+        if placed.row is not None:
+            cluster.nodes.journal.write(placed.row)  # whoever has the entry from before looks at it anew
     old, before = placed.pod, placed.hold
     row, same = placed.row, same_to_plugins(old, pod)
     if not same:
@@ -70,6 +79,8 @@ def set_object(cluster: Cluster, placed: Placed, pod: Pod, hold: Hold) -> Change
 
 def set_row(cluster: Cluster, placed: Placed, row: int | None) -> Change:
     """The pod's node became known (a row) or unknown (None)."""
+    if cluster.pods.shared:
+        placed = cluster.pods.own(placed)
     before = placed.row
     _charge(cluster, placed, -1)
     cluster.pods.remove(placed)
@@ -149,6 +160,11 @@ class History:
     def __init__(self) -> None:
         self._reverses: deque[Change] = deque(maxlen=REMEMBERED)
         self.position = 0
+
+    def fork(self) -> History:
+        fork = History()
+        fork._reverses, fork.position = self._reverses.copy(), self.position
+        return fork
 
     def extend(self, reverses: list[Change]) -> None:
         self._reverses.extend(reverses)

@@ -44,6 +44,11 @@ class RowCounts:
         self.total += amount
         self.journal.write(row)
 
+    def fork(self) -> RowCounts:
+        fork = RowCounts(staying=self.staying)
+        fork.by_row, fork.total, fork.journal = self.by_row.copy(), self.total, self.journal.fork()
+        return fork
+
     def clear(self) -> None:
         """To be counted anew."""
         self.by_row.clear()
@@ -66,10 +71,26 @@ class PodCounts:
         self._carriers: list[tuple[Carrier, dict[Hashable, RowCounts]]] = []
         self.carried: dict[str, dict[Hashable, RowCounts]] = {}  # by carrier, then by term
         self._tallies: dict[str, tuple[Carrier, dict[Hashable, int]]] = {}
+        self._inherited: set[str] = set()  # carriers whose function is that of who asked before the fork
+        self._inherited_tallies: set[str] = set()
         self._all_met = False  # whether the labels of every placed pod have been met
         self._idle = 0  # times that a term was carried no more
         self.recounts = 0  # moves when terms are carried in another order than they came up in
         self.version = 0  # moves when a term is carried for the first time, or no longer by anyone
+
+    def fork(self, labelsets: LabelSets, placed: Callable[[], Iterable[Placed]]) -> PodCounts:
+        """The same questions and answers; who asked does not hold the answers of the fork."""
+        fork = PodCounts(labelsets, placed)
+        for number, held in self._selectors.items():
+            if (counts := held()) is not None:
+                fork._asked[number] = fork._holding(number, counts.fork())
+        for (name, carried), (terms_of, _) in zip(self.carried.items(), self._carriers, strict=True):
+            own = fork.carried[name] = {term: counts.fork() for term, counts in carried.items()}
+            fork._carriers.append((terms_of, own))
+        fork._tallies = {name: (keys_of, tally.copy()) for name, (keys_of, tally) in self._tallies.items()}
+        fork._inherited, fork._inherited_tallies = set(self.carried), set(self._tallies)
+        fork._idle, fork.recounts, fork.version = self._idle, self.recounts, self.version
+        return fork
 
     def selector(
         self, key: Hashable, test: LabelTest, needs: Label | None = None, *, staying: bool = False
@@ -80,8 +101,7 @@ class PodCounts:
         held = self._selectors.get(number)
         counts = None if held is None else held()
         if counts is None:
-            counts = RowCounts(staying=staying)
-            self._selectors[number] = ref(counts, lambda _: self._unheld.append(number))
+            counts = self._holding(number, RowCounts(staying=staying))
             if not self._all_met or self._labelsets.matched(number):
                 self._count_placed(number, counts)
         self._asked[number] = counts
@@ -90,6 +110,11 @@ class PodCounts:
             self._asked.popitem(last=False)
         if self._unheld:
             self._forget_selectors()
+        return counts
+
+    def _holding(self, number: int, counts: RowCounts) -> RowCounts:
+        """Has counts kept up as long as somebody holds them."""
+        self._selectors[number] = ref(counts, lambda _: self._unheld.append(number))
         return counts
 
     def _forget_selectors(self) -> None:
@@ -101,7 +126,7 @@ class PodCounts:
 
     def _count_placed(self, number: int, counts: RowCounts) -> None:
         for placed in self._placed():
-            known = placed.labelset or self.note(placed)
+            known = self._labelset(placed)
             if number in known.matches and _counts(placed):
                 _add(counts, placed, 1)
         self._all_met = True
@@ -111,6 +136,10 @@ class PodCounts:
         meta = placed.pod.metadata
         placed.labelset = labelset = self._labelsets.intern(meta.namespace, meta.labels)
         return labelset
+
+    def _labelset(self, placed: Placed) -> LabelSet:
+        known = placed.labelset
+        return self.note(placed) if known is None or known.table != self._labelsets.number else known
 
     def look_at(self, pod: Pod) -> None:
         """Asks everything that is asked of a placed pod, before anything is changed: what cannot be answered
@@ -123,6 +152,10 @@ class PodCounts:
 
     def carrier(self, name: str, terms_of: Carrier) -> dict[Hashable, RowCounts]:
         """Counts, for each term, the pods that carry it."""
+        if name in self._inherited:
+            self._inherited.discard(name)
+            place = list(self.carried).index(name)
+            self._carriers[place] = terms_of, self.carried[name]
         if name not in self.carried:
             carried = self.carried[name] = {}
             self._carriers.append((terms_of, carried))
@@ -133,6 +166,9 @@ class PodCounts:
 
     def tally(self, name: str, keys_of: Carrier) -> dict[Hashable, int]:
         """How many pods have each key, wherever they are; keys nobody has are not there."""
+        if name in self._inherited_tallies:
+            self._inherited_tallies.discard(name)
+            self._tallies[name] = keys_of, self._tallies[name][1]
         if name not in self._tallies:
             self._tallies[name] = keys_of, {}
             for placed in self._placed():
@@ -162,7 +198,9 @@ class PodCounts:
     def change(self, placed: Placed, amount: int) -> None:
         """A pod came to its row (1) or left it (-1)."""
         if self._selectors:
-            known = placed.labelset or self.note(placed)
+            known = placed.labelset
+            if known is None or known.table != self._labelsets.number:
+                known = self.note(placed)
             for number in known.matches:
                 held = self._selectors.get(number)
                 if held is not None and (counts := held()) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 
 from mooring.model.objects import Node
 
@@ -17,6 +18,11 @@ class Image:
     def __init__(self, size_bytes: int) -> None:
         self.size_bytes = size_bytes
         self.rows: set[int] = set()
+
+    def fork(self) -> Image:
+        fork = Image(self.size_bytes)
+        fork.rows = self.rows.copy()
+        return fork
 
 
 class Images:
@@ -54,6 +60,11 @@ class Images:
                 known = self._images[name] = Image(first.get(name, size))
             known.rows.add(row)
         return forgotten
+
+    def fork(self) -> Images:
+        fork = copy(self)
+        fork._images = {name: image.fork() for name, image in self._images.items()}
+        return fork
 
     def find(self, name: str) -> Image | None:
         return self._images.get(name)

@@ -68,5 +68,11 @@ class Shared(Generic[T]):
             self.values[number] = None
             self._free.append(number)
 
+    def fork(self) -> Shared[T]:
+        fork: Shared[T] = Shared()
+        fork._ids, fork._free = self._ids.copy(), self._free.copy()
+        fork.values, fork.holders = self.values.copy(), self.holders.copy()
+        return fork
+
     def __len__(self) -> int:
         return len(self._ids)

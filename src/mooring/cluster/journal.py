@@ -30,6 +30,12 @@ class Journal:
             del rows[: self._keep]
             self._base += self._keep
 
+    def fork(self) -> Journal:
+        """Goes on from the same position; what was written before is of no interest to new readers."""
+        fork = Journal(self._keep)
+        fork._base = fork.position = self.position
+        return fork
+
     def restart(self) -> None:
         """Everything changed: every reader has to start over."""
         self._base = self.position = self.position + 1

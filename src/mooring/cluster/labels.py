@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,11 @@ class LabelColumn:
         self.unique = not self._shared
         self.ids[row] = new
 
+    def fork(self) -> LabelColumn:
+        fork = copy(self)
+        fork.ids, fork.values = self.ids.copy(), self.values.fork()
+        return fork
+
     def matching(self, test: Callable[[str | None], bool]) -> NDArray[np.bool_]:
         """Which rows' value (None where absent) passes a test asked once per distinct value."""
         answers = [bool(test(value)) for value in self.values.values]
@@ -51,6 +57,12 @@ class LabelColumns:
         self._capacity = capacity
         self._columns: dict[str, LabelColumn] = {}
         self._nothing = LabelColumn(capacity)  # of a key that no node has
+
+    def fork(self) -> LabelColumns:
+        fork = copy(self)
+        fork._columns = {key: column.fork() for key, column in self._columns.items()}
+        fork._nothing = self._nothing.fork()
+        return fork
 
     def grow(self, capacity: int) -> None:
         for column in (*self._columns.values(), self._nothing):

@@ -8,6 +8,7 @@ against each distinct set. Sets and selectors that nobody holds any more are for
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping
 from weakref import ref
 
@@ -18,6 +19,7 @@ UNUSED_SELECTORS = 64  # numbers that may be left in sets beside as many as ther
 
 LabelTest = Callable[[str, Mapping[str, str]], bool]  # (namespace, labels) -> matches
 Label = tuple[str, str]
+TABLES = itertools.count()  # numbers, so that sets of one are not taken for those of another
 
 
 class LabelSet(msgspec.Struct, eq=False, weakref=True):
@@ -26,6 +28,7 @@ class LabelSet(msgspec.Struct, eq=False, weakref=True):
     id: int
     namespace: str
     labels: Mapping[str, str]
+    table: int  # the number of the table it is in
     matches: tuple[int, ...] = ()
 
 
@@ -41,6 +44,7 @@ class LabelSets:
     """Interned label sets and registered selectors."""
 
     def __init__(self) -> None:
+        self.number = next(TABLES)
         self._sets: dict[tuple[object, ...], LabelSet] = {}
         self._seen: dict[tuple[object, ...], LabelSet] = {}  # the same, by labels in the order they came in
         self._last: tuple[str, Mapping[str, str], LabelSet] | None = None  # a pod is looked at repeatedly
@@ -53,7 +57,18 @@ class LabelSets:
         self._holding: dict[str, dict[str, list[LabelSet]]] = {}  # sets by values of the labels they need
         self._matched: set[int] = set()
         self._forgotten: set[int] = set()  # selectors whose numbers may still be in sets
+        self._inherited: set[int] = set()  # selectors of the table that this one is a fork of
         self.version = 0  # moves when a selector is added: kept class ids are then stale
+
+    def fork(self) -> LabelSets:
+        """The same selectors. Sets are looked at anew when they come up; tests are those of who registered
+        them, until somebody registers the same again."""
+        fork = LabelSets()
+        fork._made, fork._registered, fork.version = self._made, self._registered, self.version
+        fork._numbers, fork._selectors = self._numbers.copy(), self._selectors.copy()
+        fork._needing = {label: needing.copy() for label, needing in self._needing.items()}
+        fork._matched, fork._inherited = self._matched.copy(), set(self._selectors)
+        return fork
 
     def intern(self, namespace: str, labels: Mapping[str, str]) -> LabelSet:
         last = self._last
@@ -73,7 +88,7 @@ class LabelSets:
         key = _key(namespace, labels)
         known = self._sets.get(key)
         if known is None:
-            known = LabelSet(self._made, namespace, dict(labels))
+            known = LabelSet(self._made, namespace, dict(labels), self.number)
             self._made += 1
             known.matches = self._matching(namespace, labels)
             self._sets[key] = known
@@ -123,6 +138,9 @@ class LabelSets:
         """The id of a selector. `key` is its canonical form: registering it again changes nothing. With many
         selectors it saves most of the questions to know a label without which it never matches."""
         known = self._numbers.get(key)
+        if known in self._inherited:
+            self._selectors[known] = self._needing[needs][known] = Selector(key, test, needs)
+            self._inherited.discard(known)
         if known is None:
             known = self._numbers[key] = self._registered
             self._registered += 1

@@ -11,7 +11,8 @@ what is beyond is known aside, so that sums are right again once the pods are go
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from functools import lru_cache
 from operator import itemgetter
 
@@ -63,6 +64,11 @@ class Column:
             self._first.flags.writeable = False
         return self._first
 
+    def fork(self) -> Column:
+        fork = Column(0)
+        fork._put(self.array.copy())
+        return fork
+
     def _put(self, array: Ints) -> None:
         self.array = array
         self.at = memoryview(array)  # type: ignore[arg-type]
@@ -79,6 +85,12 @@ class ResourceColumns:
         self.requested = Column(capacity)  # of all pods that hold a place
         self.releasing = Column(capacity)  # the part of it held by pods on their way out
         self.promised = Column(capacity)  # of pods that wait for releasing room
+
+    def fork(self, twins: Mapping[Column, Column]) -> ResourceColumns:
+        fork = copy(self)
+        for name in self.__slots__:
+            setattr(fork, name, twins[getattr(self, name)])
+        return fork
 
     def __iter__(self) -> Iterator[Column]:
         return iter((self.allocatable, self.requested, self.releasing, self.promised))
@@ -199,6 +211,25 @@ class NodeTable:
             assert not self.unschedulable[row]
             assert not any(column.at[row] for column in columns)
             assert self.labels.absent(row)
+
+    def fork(self) -> NodeTable:
+        """A table with the same in it that goes its own way."""
+        fork = copy(self)
+        plain = ("nonzero_cpu_milli", "nonzero_memory", "pods", "max_pods", "taint_set")
+        columns = [column for each in (*self.resources.values(), self._nothing) for column in each]
+        twins = {each: each.fork() for each in (*columns, *(getattr(self, name) for name in plain))}
+        for name in plain:
+            setattr(fork, name, twins[getattr(self, name)])
+        fork.resources = {name: each.fork(twins) for name, each in self.resources.items()}
+        fork._nothing = self._nothing.fork(twins)
+        fork._beyond = {(twins[column], row): total for (column, row), total in self._beyond.items()}
+        for name in ("alive", "unschedulable", "rows", "objects", "arrival", "_free", "_had_by"):
+            setattr(fork, name, getattr(self, name).copy())
+        for name in ("taint_sets", "labels", "images", "ports", "journal", "node_journal"):
+            setattr(fork, name, getattr(self, name).fork())
+        fork._extents = {}
+        fork._lay_out()
+        return fork
 
     # What follows is called by Statement only.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from enum import Enum
 
 import msgspec
@@ -38,6 +40,11 @@ class Placed(msgspec.Struct, eq=False, gc=False):
     labelset: LabelSet | None = None  # of the pod's labels; None when they have to be looked at
 
 
+twin_of: Callable[[Placed], Placed] = Placed.__copy__  # type: ignore[attr-defined]  # quicker than `copy`
+KINDS = 2**40  # there are never so many
+RANGES = itertools.count()
+
+
 class PodTable:
     """Placed pods by uid, and by row in the order they came."""
 
@@ -45,10 +52,35 @@ class PodTable:
         self.by_uid: dict[str, Placed] = {}
         self.on_row: list[dict[str, Placed]] = []
         self.homeless: dict[str, dict[str, Placed]] = {}  # by the name of the node nobody knows
+        self.shared = False  # whether another table has some of the entries
+        self._own: set[str] = set()  # uids of entries that no other has, if it is
+        self.kinds_from = next(RANGES) * KINDS  # of other tables, what `kind` says is not from here on
         self._turns = 0
 
     def __len__(self) -> int:
         return len(self.by_uid)
+
+    def fork(self) -> PodTable:
+        """A table with the same in it that goes its own way. Both have the same entries, until one of them is
+        about to change one: then it takes one of its own."""
+        fork = PodTable()
+        fork.by_uid, fork._turns = self.by_uid.copy(), self._turns
+        fork.on_row = [pods.copy() for pods in self.on_row]
+        fork.homeless = {name: pods.copy() for name, pods in self.homeless.items()}
+        for table in (self, fork):
+            table.shared, table._own = True, set()
+        return fork
+
+    def own(self, placed: Placed) -> Placed:
+        """The entry of a pod, for this table alone to change. `placed` is this one or an earlier one."""
+        uid = placed.pod.metadata.uid
+        entry = self.by_uid[uid]
+        if uid not in self._own:
+            self._own.add(uid)
+            entry = self.by_uid[uid] = twin_of(entry)
+            pods = self.homeless[entry.node] if entry.row is None else self.on_row[entry.row]
+            pods[uid] = entry
+        return entry
 
     def on(self, row: int) -> dict[str, Placed]:
         while len(self.on_row) <= row:
@@ -71,6 +103,8 @@ class PodTable:
     def remove(self, placed: Placed) -> None:
         uid = placed.pod.metadata.uid
         del self.by_uid[uid]
+        if self.shared:
+            self._own.discard(uid)
         if placed.row is not None:
             del self.on_row[placed.row][uid]
             return

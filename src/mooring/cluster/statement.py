@@ -188,7 +188,7 @@ class Statement(msgspec.Struct, eq=False):
         row = cluster.nodes.rows[node.name]
         if books.following:
             books.node_came(self, row)
-        for placed in list(cluster.pods.homeless.get(node.name, {}).values()):
+        for placed in map(self._placed, list(cluster.pods.homeless.get(node.name, ()))):
             self._reverses.append(changes.set_row(cluster, placed, row))
             if books.following:
                 books.came(self, placed, found=True)
@@ -199,7 +199,7 @@ class Statement(msgspec.Struct, eq=False):
         row, books = cluster.nodes.rows.get(name), cluster.books
         if row is None:
             raise ClusterError(f"there is no node {name!r} to drop")
-        for placed in list(cluster.pods.on(row).values()):
+        for placed in map(self._placed, list(cluster.pods.on(row))):
             if books.following:
                 books.goes(self, placed, stranded=True)
             self._reverses.append(changes.set_row(cluster, placed, None))
@@ -211,7 +211,7 @@ class Statement(msgspec.Struct, eq=False):
         placed = self._cluster.pods.by_uid.get(uid)
         if placed is None:
             raise ClusterError(f"no pod with uid {uid!r} holds a place")
-        return placed
+        return self._cluster.pods.own(placed) if self._cluster.pods.shared else placed
 
 
 def _looks_alike(old: Pod, new: Pod) -> bool:

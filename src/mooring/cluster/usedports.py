@@ -19,6 +19,14 @@ class UsedPorts:
     def __init__(self) -> None:
         self._used: dict[Socket, dict[int, dict[str, int]]] = {}
 
+    def fork(self) -> UsedPorts:
+        fork = UsedPorts()
+        fork._used = {
+            socket: {row: addresses.copy() for row, addresses in rows.items()}
+            for socket, rows in self._used.items()
+        }
+        return fork
+
     def add(self, row: int, ports: Iterable[HostPort], sign: int) -> None:
         """Counts ports up (sign 1) or down (sign -1) on a row."""
         for address, protocol, port in ports:

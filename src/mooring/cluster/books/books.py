@@ -46,6 +46,7 @@ class Books:
         self.open: list[Statement] = []  # statements that are neither final nor undone, the newest last
         self.marks: Marks = {}  # of what is final, until somebody takes them
         self.unattended = False  # whether there are marks, or a book is broken
+        self._inherited: set[str] = set()  # books of the cluster that this one is a fork of
         self._tellings = 0
         self._mended_at: dict[str, int] = {}  # tellings when a book was made anew
         self._static: list[StaticNode] = []
@@ -57,6 +58,8 @@ class Books:
         book = self.by_name.get(kind.name)
         if book is None:
             book = self._placed(kind(*arguments))
+        elif kind.name in self._inherited:
+            book = self._replaced(book, kind(*arguments))
         if type(book) is not kind:
             raise BookError(f"two books are named {kind.name}: {_place(type(book))} and {_place(kind)}")
         return book
@@ -65,10 +68,35 @@ class Books:
         fresh = self._anew(book)
         book._entries, book._left_out, book._shelf = fresh._entries, fresh._left_out, self
         self.by_name[book.name] = book
+        self._sort()
+        return book
+
+    def _replaced(self, known: AnyBook, book: AnyBook) -> AnyBook:
+        """A book of the cluster this one is a fork of is made with arguments of its own."""
+        self._inherited.discard(book.name)
+        for name in ("_entries", "_left_out", "_broken", "_shelf"):
+            setattr(book, name, getattr(known, name))
+        self.by_name[book.name] = book
+        self._sort()
+        return book
+
+    def _sort(self) -> None:
         self.told = tuple(self.by_name.values())
         hooks = frozenset().union(*(each._hooks for each in self.told))
         self.taking, self.following = bool(hooks), bool(hooks - ANYWHERE)
-        return book
+
+    def fork(self, cluster: Cluster) -> Books:
+        """The same books for a fork of the cluster; each is made again, with what is in it, for who asks."""
+        fork = Books(cluster)
+        for name, book in self.by_name.items():
+            own = book._blank()
+            own._entries, own._left_out = book._entries.copy(), book._left_out.copy()
+            own._broken, own._shelf = book._broken, fork
+            fork.by_name[name] = own
+            fork._inherited.add(name)
+        fork._sort()
+        fork.unattended = any(book._broken for book in fork.told)
+        return fork
 
     # what books write
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from mooring.cluster.charge import Charge
 from mooring.cluster.nodes import Ints, NodeTable
-from mooring.cluster.pods import Placed
+from mooring.cluster.pods import KINDS, Placed
 from mooring.plugins.preemption.importance import NOT_STARTED, started_us
 
 EMPTY = 0  # the kind of a slot that nobody is in
@@ -38,10 +38,11 @@ NOBODY = Kind(EMPTY_PRIORITY, Charge((), 0, 0))
 class Kinds:
     """All kinds there are. `generation` moves when they are numbered anew."""
 
-    def __init__(self, nodes: NodeTable) -> None:
+    def __init__(self, nodes: NodeTable, kinds_from: int = 0) -> None:
         self._nodes = nodes
         self.generation = 0
-        self._base = 0  # pods carry numbers from here on; smaller ones are of an earlier generation
+        self._end = kinds_from + KINDS  # numbers from there on are of other tables
+        self._base = kinds_from  # pods carry numbers from here on; smaller ones are of an earlier generation
         self._keys: tuple[str, ...] = ()  # labels budgets look at
         self.all = [NOBODY]
         self._numbers: dict[tuple[object, ...], int] = {}
@@ -58,7 +59,7 @@ class Kinds:
 
     def note(self, placed: Placed) -> None:
         """Looks at a pod, unless that was done already."""
-        if placed.kind >= self._base:
+        if self._base <= placed.kind < self._end:
             return
         pod = placed.pod
         priority, charge = pod.spec.priority or 0, placed.charge
@@ -82,7 +83,7 @@ class Kinds:
     def of(self, placed: list[Placed]) -> tuple[Ints, Ints]:
         """The kinds of pods, and when they started."""
         kinds: Ints = np.array([p.kind for p in placed], np.int64)
-        unknown = np.flatnonzero(kinds < self._base).tolist()
+        unknown = np.flatnonzero((kinds < self._base) | (kinds >= self._end)).tolist()
         for index in unknown:
             self.note(placed[index])
             kinds[index] = placed[index].kind
@@ -106,9 +107,9 @@ class Kinds:
 
     def in_order(self, placed: Collection[Placed]) -> list[Placed]:
         """The most important first; equals stay in the order they came."""
-        base = self._base
+        base, end = self._base, self._end
         for each in placed:
-            if each.kind < base:
+            if not base <= each.kind < end:
                 self.note(each)
         if len(self._keys_of) != len(self.all):
             self._keys_of = [rank << START_BITS for rank in self.ranks.tolist()]

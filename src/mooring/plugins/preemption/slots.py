@@ -40,7 +40,7 @@ class PodSlots:
 
     def __init__(self, nodes: NodeTable, pods: PodTable) -> None:
         self.nodes = nodes
-        self.kinds = Kinds(nodes)
+        self.kinds = Kinds(nodes, pods.kinds_from)
         self._pods = pods
         self._position = -1
         self._generation = self.kinds.generation
