@@ -25,11 +25,11 @@ from mooring.engine.placement import classes, nominator, partly_kept, verdicts
 from mooring.kube.decode import fragments
 from mooring.plugins import kept
 from mooring.plugins.preemption import plugin as preemption
-from mooring.plugins.preemption import pod_kinds as kinds
-from mooring.plugins.preemption import single
 from mooring.plugins.topology import interpod, spread
 from mooring.plugins.volumes import assumed
 from mooring.plugins.volumes import storage_objects as volume_kinds
+from mooring.room.for_pod import pod_kinds as kinds
+from mooring.room.for_pod import single_row as single
 from mooring.workloads.dialects import koordinator
 from one_offs import VARIETIES, OneOffs
 

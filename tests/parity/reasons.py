@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import mooring.plugins
+import mooring.room
 from mooring.framework.api.status import Status
 
 # Texts of constants that no scheduling attempt of the default profile can end with, and why.
@@ -34,15 +35,19 @@ UNREACHABLE = {
 }
 
 
+OF_GANGS = ("mooring.plugins.coscheduling", "mooring.room.for_gang")
+
+
 def known_reasons() -> frozenset[str]:
     return frozenset(reason for module in _modules() for reason in _reasons(module))
 
 
 def _modules() -> Iterator[ModuleType]:
     """All but those of gangs, which kube-scheduler does not have: they are given in tests of their own."""
-    for found in pkgutil.walk_packages(mooring.plugins.__path__, "mooring.plugins."):
-        if "mooring.plugins.coscheduling" not in found.name:
-            yield importlib.import_module(found.name)
+    for package in (mooring.plugins, mooring.room):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not found.name.startswith(OF_GANGS):
+                yield importlib.import_module(found.name)
 
 
 def _reasons(module: ModuleType) -> Iterator[str]:

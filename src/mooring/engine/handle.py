@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mooring.cluster.counts import PodCounts
@@ -149,6 +149,20 @@ class EngineHandle(Handle):
     def preemption_is_judged(self, pod: Pod) -> bool:
         extenders = self._engine.extenders
         return extenders is not None and extenders.judge_preemption(pod)
+
+    def may_evict(self, pod: Pod | None) -> Callable[[Pod], bool] | None:
+        hooks = self._engine.profiles[self.profile].at("may_evict")
+        if not hooks:
+            return None
+
+        def may(victim: Pod) -> bool:
+            for name, method, _ in hooks:
+                answer = answers.call(name, "may_evict", method, pod, victim)
+                if not answers.yes(name, "may_evict", answer):
+                    return False
+            return True
+
+        return may
 
     def register_selector(self, key: object, test: LabelTest) -> int:
         return self._engine.cluster.labelsets.register(key, test)

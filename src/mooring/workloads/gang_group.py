@@ -5,7 +5,8 @@ A gang that names no others is a group of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 
 from mooring.workloads.declared import MatchPolicy
 from mooring.workloads.gang import COLLECTED, HOLDING, HOLDING_OR_BOUND, Gang, Member, State
@@ -133,6 +134,22 @@ class GangGroup:
         """Whether every gang has enough members that hold places."""
         gangs = self.gangs()
         return len(gangs) == len(self.gang_keys) and not any(map(self.needed_by, gangs))
+
+    def starts_with(self, uids: Collection[str]) -> bool:
+        """Whether it starts once these members hold places besides those that do."""
+        return all(self._starts_with(gang, uids) for gang in self.gangs())
+
+    def _starts_with(self, gang: Gang, uids: Collection[str]) -> bool:
+        if self.lets_alone(gang) or gang.terms is None:
+            return True
+        mine = [gang.members[uid] for uid in uids if uid in gang.members]
+        crowds = [gang.crowds[state] for state in self.counted(gang)]
+        if len(mine) + sum(map(len, crowds)) < gang.terms.least:
+            return False
+        parts = Counter(member.declared.part for member in mine)
+        for crowd in crowds:
+            parts.update(crowd.parts)
+        return all(parts[part.name] >= part.least for part in gang.terms.parts)
 
     def all_bound(self) -> bool:
         gangs = self.gangs()

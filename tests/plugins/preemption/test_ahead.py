@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from mooring.model.objects import PodStatus
-from mooring.plugins.preemption.slots import FEW
+from mooring.room.for_pod.slots import FEW
 from plugins.preemption.arena import HIGH, LOW, MID, Arena, sized, small_node
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mooring.model.objects import Object, ObjectMeta
-from mooring.plugins.preemption.budgets import read_budget
+from mooring.room.budgets import read_budget
 
 WEB = {"matchLabels": {"app": "web"}}
 

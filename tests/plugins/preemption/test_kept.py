@@ -13,7 +13,7 @@ from engine.stage import node
 from mooring.engine.decisions import Bind, Evict
 from mooring.engine.events import EvictFailed
 from mooring.model.objects import Pod
-from mooring.plugins.preemption import prospects
+from mooring.room.for_pod import prospects
 from plugins.preemption.arena import Arena, answer_of
 from plugins.preemption.reference import Allowance, Guest, House, Verdict, preempt
 from plugins.preemption.test_random_clusters import AMOUNTS, PRIORITIES, as_pod

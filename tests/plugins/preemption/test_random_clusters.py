@@ -19,9 +19,9 @@ from mooring.model.objects import (
     PodAffinityTerm,
     TopologySpreadConstraint,
 )
-from mooring.plugins.preemption import coverage, prospects
 from mooring.plugins.topology.interpod import InterPodAffinity
 from mooring.plugins.topology.spread import PodTopologySpread
+from mooring.room.for_pod import coverage, prospects
 from plugins.preemption.arena import Answer, Arena, answer_of, started
 from plugins.preemption.reference import Allowance, Guest, House, Verdict, preempt
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.pods import Hold, Placed
 from mooring.model.objects import Pod
-from mooring.plugins.preemption.importance import NOT_STARTED, importance, started_us
-from mooring.plugins.preemption.slots import FEW, PodSlots
+from mooring.room.for_pod.slots import FEW, PodSlots
+from mooring.room.importance import NOT_STARTED, importance, started_us
 from plugins.preemption.arena import sized, small_node
 
 KEYS = ("app",)

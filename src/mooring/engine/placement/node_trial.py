@@ -47,23 +47,24 @@ class NodeTrial:
 
     def remove(self, uid: str) -> None:
         placed = self._removed[uid] = self._statement.give_back(uid)
-        self._tell("remove_pod", placed.pod)
+        self._tell("remove_pod", placed)
 
     def put_back(self, uid: str) -> None:
         placed = self._removed.pop(uid)
         self._statement.put_back(placed)
-        self._tell("add_pod", placed.pod)
+        self._tell("add_pod", placed)
 
     def status(self) -> Status | None:
         return self._engine.placer.status(
             self._class, self._cycle, self._pod, self._row, self._engine.session
         )
 
-    def _tell(self, point: str, other: Pod) -> None:
+    def _tell(self, point: str, placed: Placed) -> None:
+        row = self._row if placed.row is None else placed.row
+        view = self._engine.view.view(row)
         for name, method, _ in self._class.profile.at(point):
             if name not in self._cycle.skip_filter:
-                view = self._engine.view.view(self._row)
-                answers.call(name, point, method, self._cycle, self._pod, other, view)
+                answers.call(name, point, method, self._cycle, self._pod, placed.pod, view)
 
 
 def demand_of(engine: Engine, cycle: Cycle, pod: Pod) -> Demand | None:

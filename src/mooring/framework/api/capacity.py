@@ -12,7 +12,7 @@ from mooring.cluster.columns import Bools
 from mooring.cluster.nodes import MOST_TAKEN, Ints, NodeTable
 from mooring.framework.api.node_trial import Demand
 
-TOO_MANY_PODS = "Too many pods"
+TOO_MANY_PODS, INSUFFICIENT = "Too many pods", "Insufficient {}"
 
 
 class Alike(NamedTuple):
@@ -85,5 +85,5 @@ def _lacking(rows: Bools, places: Ints, amounts: list[tuple[str, Ints, int]]) ->
     """What rows have too little of for one member more, in the words of NodeResourcesFit."""
     said = Counter({TOO_MANY_PODS: int((rows & (places < 1)).sum())})
     for name, free, amount in amounts:
-        said[f"Insufficient {name}"] += int((rows & (free < amount)).sum())
+        said[INSUFFICIENT.format(name)] += int((rows & (free < amount)).sum())
     return +said

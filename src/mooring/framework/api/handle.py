@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeVar
 
 from mooring.cluster.books.book import Book
@@ -201,6 +201,11 @@ class Handle(ABC):
     def preemption_is_judged(self, pod: Pod) -> bool:
         """Whether extenders have a say in who makes room for the pod: then there must be an Offer."""
         return False
+
+    def may_evict(self, pod: Pod | None) -> Callable[[Pod], bool] | None:
+        """Asks policies of this profile whether a pod may be evicted for another, or for nobody in
+        particular; None when no policy has anything to say."""
+        return None
 
     @abstractmethod
     def register_selector(self, key: object, test: LabelTest) -> int:

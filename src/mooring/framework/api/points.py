@@ -52,6 +52,7 @@ POINTS: dict[str, Point] = {
         _point("filter_nodes", "cycle pod nodes", "filter"),
         _point("domain", "cycle pod", "filter"),
         _point("post_filter", "cycle pod statuses", "postFilter"),
+        _point("may_evict", "pod victim"),
         _point("pre_score", "cycle pod nodes", "preScore"),
         _point("score", "cycle pod node", "score"),
         _point("score_nodes", "cycle pod nodes", "score"),

@@ -27,6 +27,7 @@ LABELS = {
     "remove_pod": "PreFilterExtensionRemovePod",
     "filter": "Filter",
     "post_filter": "PostFilter",
+    "may_evict": "MayEvict",
     "pre_score": "PreScore",
     "score": "Score",
     "normalize": "ScoreExtensionNormalize",

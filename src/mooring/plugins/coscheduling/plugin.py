@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from mooring.config.durations import format_duration
@@ -19,15 +19,15 @@ from mooring.plugins.coscheduling.args import CoschedulingArgs
 from mooring.plugins.coscheduling.controller.keeper import Keeper
 from mooring.plugins.coscheduling.following import Following
 from mooring.plugins.coscheduling.gate import Gate
-from mooring.plugins.coscheduling.preemption import GangPreemption
-from mooring.plugins.coscheduling.preemption.seen import SeenGangs
 from mooring.plugins.coscheduling.starting import marks, unmarked, without_marks
 from mooring.plugins.coscheduling.topology.points import NetworkPoints
 from mooring.plugins.coscheduling.topology.trees import READS as NETWORK_READS
+from mooring.room.for_gang.way_out import GangPreemption
 from mooring.workloads.dialects import KINDS, READS, is_member
 from mooring.workloads.gang import Gang, Member, State
 from mooring.workloads.gang_group import GangGroup
 from mooring.workloads.gang_table import FINISHED, Gangs, Groups
+from mooring.workloads.placed_gangs import PlacedGangs
 
 NOT_FOUND = "Gang not found"
 REJECTED = 'GangGroup "{}" gets rejected due to member pod "{}" is unschedulable'
@@ -50,7 +50,8 @@ class Coscheduling(NetworkPoints):
         self._keeper = Keeper(handle, listers)
         self._following = Following(handle, self.gangs.groups)
         self._gate = Gate(self.gangs, self._following, handle)
-        self._preemption = GangPreemption(handle, SeenGangs(self.gangs))
+        self._preemption = GangPreemption(handle)
+        handle.cluster.shared(PlacedGangs).follow(self.gangs)
 
     # following the cluster
 
@@ -207,7 +208,12 @@ class Coscheduling(NetworkPoints):
     def post_filter_group(self, cycle: Cycle, group: Group, trial: GroupTrial) -> GroupWayOut | None:
         if not self.args.enable_preemption:
             return None
-        return self._preemption.way_out(group, trial, self.planned(group))
+        found = self.gangs.groups.get(group.key)
+
+        def starts(placed: Collection[str]) -> bool:
+            return len(placed) >= group.needed and (found is None or found.starts_with(placed))
+
+        return self._preemption.way_out(group, trial, starts, self.planned(group))
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Status | None:
         """A gang may have lost what it had when the pod entered the queue."""

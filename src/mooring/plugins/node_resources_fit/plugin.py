@@ -12,6 +12,7 @@ from mooring.cluster.columns import Bools, NodeColumns
 from mooring.cluster.nodes import MOST_TAKEN, Column, Ints, NodeTable
 from mooring.cluster.view import NodeView
 from mooring.framework.api.answers import Rejections, failed
+from mooring.framework.api.capacity import INSUFFICIENT, TOO_MANY_PODS
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.events import NODE, POD, Action, Hint, Interest
 from mooring.framework.api.handle import Handle
@@ -29,8 +30,6 @@ from mooring.plugins.node_resources_fit.strategies import NO_RESOURCES, Ask, Use
 from mooring.plugins.scored_resources import bypasses, supposed_amount
 
 NAME = "NodeResourcesFit"
-TOO_MANY_PODS = "Too many pods"
-INSUFFICIENT = "Insufficient {}"
 SMALL = 4096
 
 Need = tuple[int, Column, Column, str]  # amount, allocatable, requested, resource

@@ -8,7 +8,7 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from mooring.cluster.pods import RELEASING, Placed
+from mooring.cluster.pods import Placed
 from mooring.errors import PluginFailed
 from mooring.framework.api.answers import PostFilterResult, Statuses
 from mooring.framework.api.cycle import Cycle
@@ -20,22 +20,23 @@ from mooring.framework.api.preparation import LooksAhead
 from mooring.framework.api.status import Code, Status, unresolvable, unschedulable
 from mooring.model.objects import Pod
 from mooring.plugins.preemption.args import DefaultPreemptionArgs
-from mooring.plugins.preemption.budgets import KIND, Budgets
-from mooring.plugins.preemption.choice import Candidate, cost_of, in_order
-from mooring.plugins.preemption.coverage import Coverage
-from mooring.plugins.preemption.dry_run import DryRun
-from mooring.plugins.preemption.prospects import KnownProspects
-from mooring.plugins.preemption.search import NOT_HELPFUL, Search
-from mooring.plugins.preemption.slots import PodSlots
-from mooring.plugins.preemption.sweep import Ahead, Need
+from mooring.room.budgets import KIND, DisruptionBudgets
+from mooring.room.choice import Candidate, cost_of, in_order
+from mooring.room.disruptions import Disruptions
+from mooring.room.for_pod.coverage import Coverage
+from mooring.room.for_pod.dry_run import DryRun
+from mooring.room.for_pod.node_search import NOT_HELPFUL, NodeSearch
+from mooring.room.for_pod.prospects import KnownProspects
+from mooring.room.for_pod.rows_apart import GangRows
+from mooring.room.for_pod.slots import PodSlots
+from mooring.room.for_pod.sweep import Ahead, Need
+from mooring.room.gangs_in_the_way import GangsInTheWay, Losses
+from mooring.room.victims import NEVER, PREFIX, VICTIM_TERMINATING, VictimRule, is_awaited, is_leaving
+from mooring.workloads.placed_gangs import PlacedGangs
 
-PREFIX = "preemption: {}"
-NEVER = "not eligible due to preemptionPolicy=Never."
-VICTIM_TERMINATING = "not eligible due to a terminating pod on the nominated node."
 NO_CANDIDATE = "no candidate node for preemption"
 NAME = "DefaultPreemption"
 NOT_FINISHED = unresolvable("waiting for the preemption for this pod to be finished").by(NAME)
-DISRUPTED, BY_US = "DisruptionTarget", "PreemptionByScheduler"
 MOST_ASKED = 100  # candidates, where every node must be tried with the filters themselves
 FOLLOW_EVERY = 256  # pods that come; then budgets may look at other labels
 PREEMPTORS_KNOWN = 1000  # above it those whose victims have gone are forgotten
@@ -48,7 +49,7 @@ class DefaultPreemption(Plugin, LooksAhead):
 
     def __init__(self, args: DefaultPreemptionArgs, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._budgets = Budgets(handle.lister(KIND))
+        self._budgets = DisruptionBudgets(handle.lister(KIND))
         self._coverage: Coverage | None = None
         self._arrivals = 0
         self._gates = handle.gates.enabled("SchedulerAsyncPreemption")
@@ -57,6 +58,14 @@ class DefaultPreemption(Plugin, LooksAhead):
     @cached_property
     def _slots(self) -> PodSlots:
         return self.handle.cluster.shared(PodSlots)
+
+    @cached_property
+    def _gangs(self) -> PlacedGangs:
+        return self.handle.cluster.shared(PlacedGangs)
+
+    @cached_property
+    def _gang_rows(self) -> GangRows:
+        return self.handle.cluster.shared(GangRows)
 
     @cached_property
     def _prospects(self) -> KnownProspects:
@@ -110,14 +119,16 @@ class DefaultPreemption(Plugin, LooksAhead):
         node = self.handle.cluster.node(name) if (name := self.handle.nomination(pod)) else None
         if node is None or statuses[name].code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
             return ""
-        lower = (each for each in self._slots.placed(node.row) if each.pod.priority < pod.priority)
-        return VICTIM_TERMINATING if any(map(_is_making_room, lower)) else ""
+        return VICTIM_TERMINATING if is_awaited(self._slots.placed(node.row), pod.priority) else ""
 
-    def _search(self, cycle: Cycle, pod: Pod, statuses: Statuses) -> Search:
+    def _search(self, cycle: Cycle, pod: Pod, statuses: Statuses) -> NodeSearch:
         coverage = self._covered()
         self._slots.follow(coverage.keys)
-        dry_run = DryRun(self.handle, cycle, pod, coverage.budgets)
-        search = Search(self._slots, dry_run, statuses, keep_all=self.handle.preemption_is_judged(pod))
+        rule = self._rule(pod)
+        gangs, disruptions = GangsInTheWay(self._gangs, rule), Disruptions(coverage.index)
+        dry_run = DryRun(self.handle, cycle, pod, rule, gangs, disruptions)
+        apart, keep_all = self._gang_rows.apart(rule, self._gangs), self.handle.preemption_is_judged(pod)
+        search = NodeSearch(self._slots, dry_run, statuses, apart, keep_all=keep_all)
         rows = statuses.resolvable_rows()
         if not len(rows):
             return search
@@ -125,7 +136,7 @@ class DefaultPreemption(Plugin, LooksAhead):
         rows = np.concatenate([rows[offset:], rows[:offset]])
         demand = self.handle.demand(cycle, pod)
         wanted = self.args.wanted(len(rows))
-        if demand is None or not demand.alone:
+        if demand is None or not demand.alone or apart is not None:
             wanted = min(wanted, max(MOST_ASKED, self.args.min_candidate_nodes_absolute))
         if demand is None:
             search.ask(rows, wanted)
@@ -133,6 +144,10 @@ class DefaultPreemption(Plugin, LooksAhead):
             prospects = self._prospects.of(Need(pod.priority, demand.amounts), coverage)
             search.sweep(rows, wanted, demand, prospects, self._ahead(pod))
         return search
+
+    def _rule(self, pod: Pod) -> VictimRule:
+        """A pod has less important pods evicted; of its own gang it has none."""
+        return VictimRule(pod.priority, self._gangs.kin(pod), may_evict=self.handle.may_evict(pod))
 
     def _covered(self) -> Coverage:
         """The budgets as arrays, kept until a budget changes."""
@@ -150,7 +165,8 @@ class DefaultPreemption(Plugin, LooksAhead):
     # extenders that have a say
 
     def _room(self, found: Candidate) -> Room:
-        victims = tuple(placed.pod for placed in found.victims)
+        """Extenders are asked about the pods of the node. Who goes with them follows from those left."""
+        victims = tuple(placed.pod for placed in found.victims if placed.row == found.row)
         return Room(self._name(found.row), victims, found.violations)
 
     def _settle(
@@ -167,7 +183,10 @@ class DefaultPreemption(Plugin, LooksAhead):
             known = offered.get(room.node, room)
             going = (*room.victims, *self._there(known))
             if self._helps(cycle, pod, room.node, {victim.uid for victim in going}, statuses):
-                return self._preempt(pod, room.node, self._slots.held(room.victims))
+                losses = Losses(GangsInTheWay(self._gangs, self._rule(pod)))
+                for placed in self._slots.held(room.victims):
+                    losses.add(placed)
+                return self._preempt(pod, room.node, losses.with_fallen_gangs().values())
         return unschedulable(PREFIX.format(NO_CANDIDATE))
 
     def _there(self, room: Room) -> tuple[Pod, ...]:
@@ -197,7 +216,7 @@ class DefaultPreemption(Plugin, LooksAhead):
 
     def _preempt(self, pod: Pod, node: str, victims: Iterable[Placed]) -> PostFilterResult:
         """Victims that are on their way out already need not be evicted."""
-        staying = [each.pod for each in victims if each.hold is not RELEASING and not each.pod.terminating]
+        staying = [each.pod for each in victims if not is_leaving(each)]
         if self._gates:
             self._remember(pod, staying)
         return PostFilterResult(node, tuple(staying))
@@ -210,16 +229,6 @@ class DefaultPreemption(Plugin, LooksAhead):
         waiting = {*self.handle.waiting_pods}  # these lose their place at once
         uids = [victim.metadata.uid for victim in victims]
         self._victims[pod.metadata.uid] = tuple([uid for uid in uids if uid not in waiting])
-
-
-def _is_making_room(placed: Placed) -> bool:
-    """On its way out for a more important pod, whether the API server shows it already or not."""
-    if placed.hold is RELEASING:
-        return True
-    return placed.pod.terminating and any(
-        each.type == DISRUPTED and each.status == "True" and each.reason == BY_US
-        for each in placed.pod.status.conditions
-    )
 
 
 def _never(pod: Pod, old: Pod, new: None) -> Hint:

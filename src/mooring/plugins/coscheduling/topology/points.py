@@ -14,10 +14,10 @@ from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.status import SKIP, Status
 from mooring.model.objects import Pod
 from mooring.plugins.coscheduling.args import CoschedulingArgs
-from mooring.plugins.coscheduling.preemption.search import Planned
 from mooring.plugins.coscheduling.starting import MARKS, unmarked
 from mooring.plugins.coscheduling.topology.layers import from_args
 from mooring.plugins.coscheduling.topology.network import Network
+from mooring.room.for_gang.places_for_members import Planned
 from mooring.workloads.dialects import is_member
 from mooring.workloads.gang_group import GangGroup
 from mooring.workloads.gang_table import Gangs

@@ -6,7 +6,7 @@ are leaving already are nobody's victims: their room is there for the taking.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,10 @@ from mooring.cluster.nodes import MOST_TAKEN, Ints, NodeTable
 from mooring.cluster.pods import Hold, Placed, PodTable
 from mooring.framework.api.capacity import Freed
 from mooring.model.objects import Pod
-from mooring.plugins.coscheduling.preemption.gangs import PlacedGangs, Standing
+from mooring.room.gangs_in_the_way import GangsInTheWay
+from mooring.room.victims import Test, VictimRule
+from mooring.workloads.placed_gangs import PlacedGangs
 
-DISABLE_PREEMPTIBLE = "scheduling.koordinator.sh/disable-preemptible"
-QUOTA_PREEMPTIBLE = "quota.scheduling.koordinator.sh/preemptible"
-
-Test = Callable[[Placed], bool]
 Awaited = Mapping[str, Sequence[Pod]]  # pods that are to come to nodes first, by node
 
 
@@ -41,41 +39,22 @@ class Places:
     def name(self, row: int) -> str:
         return self.nodes.object_at(row).metadata.name
 
-    def is_leaving(self, placed: Placed) -> bool:
-        return placed.hold is Hold.RELEASING or placed.pod.terminating
-
-
-def is_preemptible(pod: Pod) -> bool:
-    """Whether its labels allow that it is evicted for others."""
-    labels = pod.metadata.labels
-    return labels.get(DISABLE_PREEMPTIBLE) != "true" and labels.get(QUOTA_PREEMPTIBLE) != "false"
-
 
 class Possible:
-    """The possible victims on some rows. `spared` are those left alone for another reason."""
+    """The possible victims on some rows."""
 
-    def __init__(
-        self,
-        places: Places,
-        gangs: PlacedGangs,
-        priority: int,
-        own: Collection[str],
-        rows: Iterable[int],
-        spared: Test | None = None,
-    ) -> None:
+    def __init__(self, places: Places, placed: PlacedGangs, rule: VictimRule, rows: Iterable[int]) -> None:
         self._places = places
-        self._gangs = gangs
-        self._priority = priority
-        self._own = own
-        self._spared = spared
-        self._standing: dict[str, Standing | None] = {}  # by the uid of a pod
+        self._placed_gangs = placed
+        self._rule = rule
+        self.gangs = GangsInTheWay(placed, rule)
         self.going: dict[int, list[Placed]] = {}  # by row
         self.leaving: dict[int, list[Placed]] = {}
         self._look_at(rows)
 
     def _look_at(self, rows: Iterable[int]) -> None:
         """In one loop over all pods there are: they are many."""
-        pods, most, promised = self._places.pods, self._priority, Hold.PROMISED
+        pods, most, promised = self._places.pods, self._rule.priority, Hold.PROMISED
         for row in rows:
             going, leaving = [], []
             for placed in pods.on(row).values():
@@ -83,45 +62,20 @@ class Possible:
                     continue
                 if hold is Hold.RELEASING or placed.pod.metadata.deletion_timestamp is not None:
                     leaving.append(placed)
-                elif self._may_go(placed):
+                elif not self._rule.spares(placed):
                     going.append(placed)
             if going:
                 self.going[row] = going
             if leaving:
                 self.leaving[row] = leaving
 
-    def _may_go(self, placed: Placed) -> bool:
-        meta = placed.pod.metadata
-        if (meta.labels and not is_preemptible(placed.pod)) or meta.uid in self._own:
-            return False
-        return self._spared is None or not self._spared(placed)
-
     def without(self, spared: Test) -> Possible:
         """The same with some left alone."""
-        found = Possible(self._places, self._gangs, self._priority, self._own, (), spared)
+        found = Possible(self._places, self._placed_gangs, self._rule.sparing(spared), ())
         found.leaving = self.leaving
         left = ((row, [each for each in going if not spared(each)]) for row, going in self.going.items())
         found.going = {row: going for row, going in left if going}
         return found
-
-    def standing(self, placed: Placed) -> Standing | None:
-        """The gang of a pod, if it is in one."""
-        uid = placed.pod.metadata.uid
-        if uid not in self._standing:
-            found = self._stands(placed)
-            self._standing[uid] = found
-            for member in () if found is None else found.members:
-                self._standing[member.pod.metadata.uid] = found
-        return self._standing[uid]
-
-    def _stands(self, placed: Placed) -> Standing | None:
-        gang = self._gangs.gang_of(placed.pod)
-        if gang is None:
-            return None
-        there = (self._places.pods.by_uid.get(uid) for uid in gang.members)
-        members = tuple(each for each in there if each is not None and not self._places.is_leaving(each))
-        may_go = all(each.pod.priority < self._priority and self._may_go(each) for each in members)
-        return Standing(gang.key, gang.least, members, may_go=may_go)
 
     def is_there(self, placed: Placed) -> bool:
         """Whether a pod is on its node, as things are now."""

@@ -14,7 +14,7 @@ import numpy as np
 from mooring.cluster.charge import Charge
 from mooring.cluster.nodes import Ints, NodeTable
 from mooring.cluster.pods import KINDS, Placed
-from mooring.plugins.preemption.importance import NOT_STARTED, started_us
+from mooring.room.importance import NOT_STARTED, started_us
 
 EMPTY = 0  # the kind of a slot that nobody is in
 EMPTY_PRIORITY = 2**40  # above any pod's: an empty slot is nobody's victim

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 
 from mooring.cluster.pods import Placed
-from mooring.model.objects import ObjectMeta
-from mooring.plugins.preemption.budgets import Budget
+from mooring.room.budgets import BudgetIndex
 
 
 class Disruptions:
     """The budgets of a moment, by the pods they cover."""
 
-    def __init__(self, budgets: Sequence[Budget]) -> None:
-        self._budgets = budgets
+    def __init__(self, index: BudgetIndex) -> None:
+        self._index = index
+        self._budgets = index.budgets
         self._known: dict[str, tuple[int, ...]] = {}
-        self._keys: dict[str, set[str]] = defaultdict(set)  # labels that budgets of a namespace ask for
-        self._by_label: dict[tuple[str, str, str], list[int]] = defaultdict(list)
-        self._others: dict[str, list[int]] = defaultdict(list)
-        for number, budget in enumerate(budgets):
-            one_of = next((r for r in budget.requirements if r.operator == "In"), None)
-            if one_of is None:
-                self._others[budget.namespace].append(number)
-                continue
-            self._keys[budget.namespace].add(one_of.key)
-            for value in one_of.values:
-                self._by_label[budget.namespace, one_of.key, value].append(number)
 
     def __bool__(self) -> bool:
         return bool(self._budgets)
@@ -38,19 +27,10 @@ class Disruptions:
             return ()
         known = self._known.get(meta.uid)
         if known is None:
-            known = self._known[meta.uid] = tuple(self._find(meta))
+            numbers = self._index.covering(meta.namespace, meta.labels)
+            known = tuple(n for n in numbers if meta.name not in self._budgets[n].disrupted)
+            self._known[meta.uid] = known
         return known
-
-    def _find(self, meta: ObjectMeta) -> Iterator[int]:
-        namespace, labels = meta.namespace, meta.labels
-        numbers = list(self._others.get(namespace, ()))
-        for key in self._keys.get(namespace, ()):
-            if (value := labels.get(key)) is not None:
-                numbers += self._by_label.get((namespace, key, value), ())
-        for number in numbers:
-            budget = self._budgets[number]
-            if meta.name not in budget.disrupted and budget.covers(namespace, labels):
-                yield number
 
     def is_one_too_many(self, placed: Placed) -> bool:
         """Whether evicting a pod alone goes beyond a budget."""

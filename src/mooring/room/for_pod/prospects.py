@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from mooring.cluster.columns import Bools, Rows
 from mooring.cluster.nodes import Ints
-from mooring.plugins.node_resources_fit.plugin import INSUFFICIENT, TOO_MANY_PODS
-from mooring.plugins.preemption.choice import PRIORITY_OFFSET, Candidate
-from mooring.plugins.preemption.coverage import Coverage
-from mooring.plugins.preemption.single import Single, SingleRows
-from mooring.plugins.preemption.slots import AT_ONCE, PodSlots
-from mooring.plugins.preemption.sweep import Ahead, Need, Outcome, sweep
+from mooring.framework.api.capacity import INSUFFICIENT, TOO_MANY_PODS
+from mooring.room.choice import PRIORITY_OFFSET, Candidate
+from mooring.room.for_pod.coverage import Coverage
+from mooring.room.for_pod.single_row import Single, SingleRows
+from mooring.room.for_pod.slots import AT_ONCE, PodSlots
+from mooring.room.for_pod.sweep import Ahead, Need, Outcome, sweep
 
 NEEDS_KNOWN = 32
 FEW = 8  # rows; one after the other is quicker then

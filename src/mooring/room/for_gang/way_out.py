@@ -17,15 +17,17 @@ from mooring.framework.api.handle import Handle
 from mooring.framework.api.node_trial import Demand
 from mooring.framework.api.status import Status, unschedulable
 from mooring.model.objects import Pod
-from mooring.plugins.coscheduling.preemption.cleared import Cleared
-from mooring.plugins.coscheduling.preemption.disruptions import Count, Disruptions
-from mooring.plugins.coscheduling.preemption.gangs import PlacedGangs
-from mooring.plugins.coscheduling.preemption.possible import Awaited, Places, Possible
-from mooring.plugins.coscheduling.preemption.preemptor import Candidate, Preemptor, candidates, needed_of
-from mooring.plugins.coscheduling.preemption.reprieve import Reprieve, units
-from mooring.plugins.coscheduling.preemption.search import Planned, Search, Seated
-from mooring.plugins.preemption.budgets import KIND, Budgets
-from mooring.plugins.preemption.plugin import BY_US, DISRUPTED, NEVER, PREFIX, VICTIM_TERMINATING
+from mooring.room.budgets import KIND, BudgetIndex, DisruptionBudgets
+from mooring.room.disruptions import Count, Disruptions
+from mooring.room.for_gang.cleared_nodes import Cleared
+from mooring.room.for_gang.places_for_members import PlacesForMembers, Planned, Seated
+from mooring.room.for_gang.possible_victims import Awaited, Places, Possible
+from mooring.room.for_gang.preemptor import Candidate, Preemptor, Starts, candidates, needed_of
+from mooring.room.for_gang.seated_members import SeatedMembers
+from mooring.room.importance import importance
+from mooring.room.reprieve import Reprieve, units
+from mooring.room.victims import NEVER, PREFIX, VICTIM_TERMINATING, VictimRule, is_awaited, refuses_preemption
+from mooring.workloads.placed_gangs import PlacedGangs
 
 SUCCESS = "preempt success, alreadyWaitingForBound: {waiting}/{all}"
 TOO_FEW = "{placed} of {needed} could be placed without pods of a lower priority"
@@ -45,24 +47,29 @@ class GangPreemption:
 
     reads = (KIND,)
 
-    def __init__(self, handle: Handle, gangs: PlacedGangs) -> None:
+    def __init__(self, handle: Handle) -> None:
         self._handle = handle
-        self._gangs = gangs
-        self._budgets = Budgets(handle.lister(KIND))
+        self._budgets = DisruptionBudgets(handle.lister(KIND))
+
+    @cached_property
+    def _gangs(self) -> PlacedGangs:
+        return self._handle.cluster.shared(PlacedGangs)
 
     @cached_property
     def _places(self) -> Places:
         return self._handle.cluster.shared(Places)
 
-    def way_out(self, group: Group, trial: GroupTrial, plan: Planned | None = None) -> GroupWayOut | None:
-        """Whom to evict for a group, or why that is of no use. `plan` says where its members are to go, if
-        the group minds. None when they have places without anybody going."""
+    def way_out(
+        self, group: Group, trial: GroupTrial, starts: Starts, plan: Planned | None = None
+    ) -> GroupWayOut | None:
+        """Whom to evict for a group that `starts` with some of its members, or why that is of no use. `plan`
+        says where they are to go, if the group minds. None when they have places without anybody going."""
         members = trial.room().members
         if why_not := self._not_eligible(members, trial):
             return GroupWayOut(nominated=dict(trial.nominated), status=_no(why_not))
         asked = candidates(trial)
         free = trial.place() if plan is None else {}
-        wanted = needed_of(group, asked, lambda placed: self._gangs.starts(group, placed), free)
+        wanted = needed_of(group, asked, starts, free)
         if not wanted:
             refused = next((each for each in asked if each.refusal is not None), None)
             return None if refused is None else _refused(refused)
@@ -77,18 +84,9 @@ class GangPreemption:
             row = self._places.nodes.rows.get(trial.nominated.get(pod.metadata.uid, ""))
             if row is None or not _may_use(trial, pod, row):
                 continue
-            if any(self._is_making_room(each, pod.priority) for each in self._places.pods.on(row).values()):
+            if is_awaited(self._places.pods.on(row).values(), pod.priority):
                 return VICTIM_TERMINATING
         return ""
-
-    def _is_making_room(self, placed: Placed, priority: int) -> bool:
-        pod = placed.pod
-        if pod.priority >= priority or not self._places.is_leaving(placed):
-            return False
-        return not pod.terminating or any(
-            each.type == DISRUPTED and each.status == "True" and each.reason == BY_US
-            for each in pod.status.conditions
-        )
 
     # searching
 
@@ -100,8 +98,7 @@ class GangPreemption:
         preemptor = Preemptor(wanted, trial, nodes)
         group = msgspec.structs.replace(group, members=tuple(wanted), needed=len(wanted))
         rows = np.flatnonzero(preemptor.may_use()).tolist()
-        own = self._gangs.own(group)
-        everyone = Possible(self._places, self._gangs, preemptor.priority, own, rows)
+        everyone = Possible(self._places, self._gangs, self._rule(preemptor), rows)
         if not everyone.rows():
             return None  # nobody could go: what is missing says it all
         awaited = self._awaited(max(wanted, key=lambda pod: pod.priority))
@@ -111,7 +108,7 @@ class GangPreemption:
             if count is not None and best is None:
                 continue  # no fewer fit without more
             cleared = Cleared(trial, possible, count)
-            search = Search(trial, group, self._places, preemptor, possible, cleared, awaited)
+            search = PlacesForMembers(trial, group, self._places, preemptor, possible, cleared, awaited)
             seated = search.seated(plan)
             why_not = _why_not(search, preemptor)
             if seated is not None:
@@ -123,9 +120,15 @@ class GangPreemption:
             cleared.restore()
         return GroupWayOut(status=_no(why_not)) if best is None else self._told(best)
 
+    def _rule(self, preemptor: Preemptor) -> VictimRule:
+        """Labels protect pods from gangs, as with Koordinator; and so do the gangs it starts with."""
+        first = preemptor.pods[0]
+        own, may_evict = self._gangs.kin(first), self._handle.may_evict(first)
+        return VictimRule(preemptor.priority, own, (refuses_preemption,), may_evict)
+
     def _with_fewer_violations(self, everyone: Possible) -> Iterator[tuple[Possible, Count | None]]:
         """First without those of whom one is too many, then counting on the way, then with everybody."""
-        self._disruptions = disruptions = Disruptions(self._budgets.now())
+        self._disruptions = disruptions = Disruptions(BudgetIndex(self._budgets.now()))
         if disruptions:
             alone = everyone.without(disruptions.is_one_too_many)
             yield alone, None
@@ -143,12 +146,13 @@ class GangPreemption:
         seated: Seated,
         awaited: Awaited,
     ) -> Found | None:
-        gone = units(cleared.gone.values(), possible)
+        gone = units(sorted(cleared.gone.values(), key=_by_importance), possible.gangs)
         by_all = self._awaited(min(preemptor.pods, key=lambda pod: pod.priority))
         used = set(seated.values())
         counted = preemptor.alone and all(awaited.get(name) == by_all.get(name) for name in used)
-        reprieve = Reprieve(trial, self._places, preemptor, seated, awaited=awaited, counted=counted)
-        victims = reprieve.victims(gone, self._disruptions)
+        members = SeatedMembers(trial, self._places, preemptor, seated, awaited=awaited, counted=counted)
+        reprieve = Reprieve(members, possible.gangs, again=not counted)
+        victims = sorted(reprieve.victims(gone, self._disruptions), key=_by_importance)
         if trial.place(seated) != seated:
             return None
         return Found(tuple(victims), seated, self._disruptions.violations(victims))
@@ -171,10 +175,14 @@ class GangPreemption:
         )
 
 
-def _why_not(search: Search, preemptor: Preemptor) -> str:
+def _why_not(search: PlacesForMembers, preemptor: Preemptor) -> str:
     if search.refusal is not None:
         return search.refusal.message
     return TOO_FEW.format(placed=min(search.most, len(preemptor.uids) - 1), needed=len(preemptor.uids))
+
+
+def _by_importance(placed: Placed) -> tuple[int, int, str]:
+    return (*importance(placed), placed.pod.key)
 
 
 def _may_use(trial: GroupTrial, pod: Pod, row: int) -> bool:

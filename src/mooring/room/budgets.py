@@ -5,12 +5,12 @@ Budgets rank candidates, they do not forbid: a node where they hold is preferred
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from mooring.cluster.pods import Placed
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import LabelSelector, Object
 from mooring.model.selectors import Requirement, SelectorError, label_requirements
@@ -34,7 +34,7 @@ class Budget(msgspec.Struct, frozen=True):
         )
 
 
-class Budgets:
+class DisruptionBudgets:
     """The budgets there are. One that changes is read again, and only that one."""
 
     def __init__(self, lister: Lister) -> None:
@@ -58,6 +58,32 @@ class Budgets:
         return known if known is not None and known[0] is found else (found, read_budget(found))
 
 
+class BudgetIndex:
+    """Finds the budgets that cover a pod without asking all of them. `keys` are labels that matter to any."""
+
+    def __init__(self, budgets: Sequence[Budget]) -> None:
+        self.budgets = budgets
+        self.keys = tuple(sorted({r.key for budget in budgets for r in budget.requirements}))
+        self._keys: dict[str, set[str]] = defaultdict(set)  # by namespace: those that tell budgets apart
+        self._by_label: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+        self._others: dict[str, list[int]] = defaultdict(list)  # by namespace
+        for number, budget in enumerate(budgets):
+            one_of = next((r for r in budget.requirements if r.operator == "In"), None)
+            if one_of is None:
+                self._others[budget.namespace].append(number)
+                continue
+            self._keys[budget.namespace].add(one_of.key)
+            for value in one_of.values:
+                self._by_label[budget.namespace, one_of.key, value].append(number)
+
+    def covering(self, namespace: str, labels: Mapping[str, str]) -> list[int]:
+        found = list(self._others.get(namespace, ()))
+        for key in self._keys.get(namespace, ()):
+            if (value := labels.get(key)) is not None:
+                found += self._by_label.get((namespace, key, value), ())
+        return [number for number in found if self.budgets[number].covers(namespace, labels)]
+
+
 def read_budget(found: Object) -> Budget | None:
     """A budget that covers any pod at all; None when its selector is empty or cannot be read."""
     spec, status = _mapping(found.data.get("spec")), _mapping(found.data.get("status"))
@@ -74,21 +100,6 @@ def read_budget(found: Object) -> Budget | None:
         allowed if isinstance(allowed, int) else 0,
         frozenset(_mapping(status.get("disruptedPods"))),
     )
-
-
-def violating(placed: Iterable[Placed], budgets: Iterable[Budget]) -> list[bool]:
-    """For each of these pods of one node, most important first: whether evicting it, after those before
-    it, disrupts more than some budget allows."""
-    left = [(budget, [budget.allowed]) for budget in budgets]
-    answers = []
-    for each in placed:
-        meta, beyond = each.pod.metadata, False
-        for budget, allowed in left:
-            if meta.name not in budget.disrupted and budget.covers(meta.namespace, meta.labels):
-                allowed[0] -= 1
-                beyond |= allowed[0] < 0
-        answers.append(beyond)
-    return answers
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

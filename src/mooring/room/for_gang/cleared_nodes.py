@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 from mooring.cluster.pods import Placed
 from mooring.framework.api.grouping import GroupTrial
-from mooring.plugins.coscheduling.preemption.disruptions import Count
-from mooring.plugins.coscheduling.preemption.possible import Possible
+from mooring.room.disruptions import Count
+from mooring.room.for_gang.possible_victims import Possible
+from mooring.room.gangs_in_the_way import Losses
 
 
 class Cleared:
@@ -18,9 +18,12 @@ class Cleared:
         self._trial = trial
         self._possible = possible
         self._count = count
-        self._of_gangs: Counter[str] = Counter()
         self._leaving: list[Placed] = []
-        self.gone: dict[str, Placed] = {}
+        self._losses = Losses(possible.gangs)
+
+    @property
+    def gone(self) -> dict[str, Placed]:
+        return self._losses.gone
 
     def those_leaving(self) -> None:
         """Takes off who is leaving anyhow."""
@@ -35,18 +38,15 @@ class Cleared:
             for placed in self._possible.going.get(row, ()):
                 if placed.pod.metadata.uid not in self.gone and self._may_go(placed):
                     self._trial.remove(placed.pod.metadata.uid)
-                    self.gone[placed.pod.metadata.uid] = placed
+                    self._losses.add(placed)
 
     def _may_go(self, placed: Placed) -> bool:
-        standing = self._possible.standing(placed)
-        if standing is not None and not standing.may_go and self._of_gangs[standing.key] >= standing.spare:
-            return False  # some of its pods have to stay, and so have as many as it needs
+        if not self._losses.may_go(placed):
+            return False
         if self._count is not None:
             if self._count.would_break(placed):
                 return False
             self._count.adds(placed)
-        if standing is not None:
-            self._of_gangs[standing.key] += 1
         return True
 
     def restore(self) -> None:
@@ -55,4 +55,4 @@ class Cleared:
         for placed in (*self.gone.values(), *self._leaving):
             if not self._possible.is_there(placed):
                 self._trial.put_back(placed.pod.metadata.uid)
-        self.gone, self._leaving = {}, []
+        self._losses, self._leaving = Losses(self._possible.gangs), []

@@ -15,7 +15,7 @@ import numpy as np
 from mooring.cluster.nodes import MOST_TAKEN, Ints
 from mooring.framework.api.capacity import Freed
 from mooring.framework.api.node_trial import Demand
-from mooring.plugins.coscheduling.preemption.possible import Places, Possible
+from mooring.room.for_gang.possible_victims import Places, Possible
 
 Key = tuple[int, int, str, int]
 
@@ -33,8 +33,8 @@ class Costs:
         """-1 where nobody has to be evicted."""
         ranks: dict[str, int] = {}
         for placed in self._possible.going.get(row, ()):
-            standing = self._possible.standing(placed)
-            key = "" if standing is None else standing.key
+            gang = self._possible.gangs.of(placed)
+            key = "" if gang is None else gang.key
             ranks[key] = max(ranks.get(key, 0), self._rank[placed.pod.priority])
         return sum(ranks.values()) if ranks else -1
 

@@ -8,7 +8,7 @@ import msgspec
 
 from mooring.cluster.pods import Placed
 from mooring.model.objects import Pod
-from mooring.plugins.preemption.importance import started_us
+from mooring.room.importance import started_us
 
 PRIORITY_OFFSET = 2**31  # makes every priority positive: a victim more always weighs
 LOWEST = -(2**31)

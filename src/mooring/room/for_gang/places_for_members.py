@@ -14,10 +14,10 @@ from mooring.cluster.view import NodeView
 from mooring.framework.api.grouping import Group, GroupTrial, Plan, Room
 from mooring.framework.api.status import Status
 from mooring.model.objects import Pod
-from mooring.plugins.coscheduling.preemption.cleared import Cleared
-from mooring.plugins.coscheduling.preemption.costs import Costs, pods_to_go
-from mooring.plugins.coscheduling.preemption.possible import Awaited, Places, Possible, taken
-from mooring.plugins.coscheduling.preemption.preemptor import Preemptor
+from mooring.room.for_gang.cleared_nodes import Cleared
+from mooring.room.for_gang.node_costs import Costs, pods_to_go
+from mooring.room.for_gang.possible_victims import Awaited, Places, Possible, taken
+from mooring.room.for_gang.preemptor import Preemptor
 
 Planned = Callable[[Group, Room, Mapping[str, int]], Plan | Status | None]  # the last are costs, by node
 Seated = dict[str, str]  # nodes, by the uid of the member
@@ -47,7 +47,7 @@ class Imagined:
         return self._room.reasons()
 
 
-class Search:
+class PlacesForMembers:
     """One search, with some possible victims. What it clears stays cleared, with members on their places."""
 
     def __init__(

@@ -18,7 +18,7 @@ from mooring.cluster.nodes import Ints, NodeTable
 from mooring.cluster.pods import PROMISED, RELEASING, Placed, PodTable
 from mooring.model.objects import Pod
 from mooring.model.requests import Request
-from mooring.plugins.preemption.pod_kinds import EMPTY, START_BITS, Kinds
+from mooring.room.for_pod.pod_kinds import EMPTY, START_BITS, Kinds
 
 FEWEST_SLOTS = 8
 MOST_RANKS = 2 ** (63 - START_BITS)

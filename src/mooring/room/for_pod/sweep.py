@@ -16,9 +16,9 @@ from mooring.cluster.nodes import Ints
 from mooring.framework.api.node_trial import Amounts
 from mooring.model.objects import Pod
 from mooring.model.requests import Request
-from mooring.plugins.preemption.choice import PRIORITY_OFFSET
-from mooring.plugins.preemption.coverage import Coverage
-from mooring.plugins.preemption.slots import PodSlots
+from mooring.room.choice import PRIORITY_OFFSET
+from mooring.room.for_pod.coverage import Coverage
+from mooring.room.for_pod.slots import PodSlots
 
 Ahead = Mapping[int, tuple[Pod, ...]]  # by row: pods that are to come there first
 Room = tuple[Ints, Ints]  # of one resource: what is left on each row, and what each slot would take

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.columns import Bools, Rows
 from mooring.cluster.pods import Placed
-from mooring.plugins.preemption.budgets import Budget
-from mooring.plugins.preemption.slots import PodSlots, Small
+from mooring.room.budgets import Budget, BudgetIndex
+from mooring.room.for_pod.slots import PodSlots, Small
 
 FEW = 16  # budgets; one after the other is quicker then
 NONE = -1
@@ -22,12 +21,12 @@ class Coverage:
 
     def __init__(self, budgets: Sequence[Budget], slots: PodSlots) -> None:
         self.budgets = budgets
-        self.keys = tuple(sorted({r.key for budget in budgets for r in budget.requirements}))
+        self.index = BudgetIndex(budgets)
+        self.keys = self.index.keys
         self._slots = slots
         self._allowed = np.array([budget.allowed for budget in budgets], np.int64)
         self._disrupted = [number for number, budget in enumerate(budgets) if budget.disrupted]
         self.by_kind = not self._disrupted  # what they say of a pod depends on its kind alone
-        self._index = _Index(budgets, self.keys)
         self._generation = -1
         self._covering: list[list[int]] = []  # by kind
         self._layers: NDArray[np.int32] = np.zeros((0, 0), np.int32)
@@ -114,7 +113,7 @@ class Coverage:
         known = self._layers.shape[1]
         if known == len(kinds.all):
             return
-        covering = [self._index.covering(kind.namespace, kind.labels) for kind in kinds.all[known:]]
+        covering = [self.index.covering(kind.namespace, kind.labels) for kind in kinds.all[known:]]
         self._covering += covering
         depth = max(len(self._layers), *map(len, covering))
         layers = np.full((depth, len(kinds.all)), NONE, np.int32)
@@ -132,27 +131,3 @@ class Coverage:
             for slot, placed in enumerate(self._slots.placed(row)):
                 if placed.pod.name in budget.disrupted:
                     covered[slot, column] = False
-
-
-class _Index:
-    """Finds the budgets that cover a pod without asking all of them."""
-
-    def __init__(self, budgets: Sequence[Budget], keys: Sequence[str]) -> None:
-        self._budgets = budgets
-        self._keys = keys
-        self._by_label: dict[tuple[str, str, str], list[int]] = defaultdict(list)
-        self._others: dict[str, list[int]] = defaultdict(list)  # by namespace
-        for number, budget in enumerate(budgets):
-            one_of = next((r for r in budget.requirements if r.operator == "In"), None)
-            if one_of is None:
-                self._others[budget.namespace].append(number)
-                continue
-            for value in one_of.values:
-                self._by_label[budget.namespace, one_of.key, value].append(number)
-
-    def covering(self, namespace: str, labels: Mapping[str, str]) -> list[int]:
-        found = list(self._others.get(namespace, ()))
-        for key in self._keys:
-            if (value := labels.get(key)) is not None:
-                found += self._by_label.get((namespace, key, value), ())
-        return [number for number in found if self._budgets[number].covers(namespace, labels)]

@@ -11,25 +11,33 @@ from mooring.errors import PluginFailed
 from mooring.framework.api.answers import Statuses
 from mooring.framework.api.node_trial import Demand, Others
 from mooring.framework.api.status import Code, Status
-from mooring.plugins.preemption.choice import Candidate, better
-from mooring.plugins.preemption.dry_run import ALL_STAY, NO_VICTIMS_REASON, DryRun
-from mooring.plugins.preemption.prospects import Prospects
-from mooring.plugins.preemption.slots import PodSlots
-from mooring.plugins.preemption.sweep import Ahead
+from mooring.room.choice import Candidate, better
+from mooring.room.for_pod.dry_run import ALL_STAY, NO_VICTIMS_REASON, DryRun
+from mooring.room.for_pod.prospects import Prospects
+from mooring.room.for_pod.rows_apart import RowsApart
+from mooring.room.for_pod.slots import PodSlots
+from mooring.room.for_pod.sweep import Ahead
 
 FEWEST_AT_ONCE = 128  # nodes; fewer cost as much
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
 
-class Search:
+class NodeSearch:
     """One search. `reasons` says why nodes are no candidates, `errors` what went wrong on the way."""
 
     def __init__(
-        self, slots: PodSlots, dry_run: DryRun, statuses: Statuses, *, keep_all: bool = False
+        self,
+        slots: PodSlots,
+        dry_run: DryRun,
+        statuses: Statuses,
+        apart: RowsApart | None,
+        *,
+        keep_all: bool = False,
     ) -> None:
         self._slots = slots
         self._dry_run = dry_run
         self._statuses = statuses
+        self._apart = apart
         self._keep_all = keep_all
         self._wanted = 0
         self._found = 0
@@ -53,10 +61,19 @@ class Search:
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
             self.examined += len(part)
+            if self._apart is not None:
+                part = self._ask_apart(part, self._apart(part))
+                if self._enough:
+                    return
             prospects.look_at(part, ahead)
             self._sweep(part, demand, prospects)
             if self._enough:
                 return
+
+    def _ask_apart(self, rows: Rows, apart: Bools) -> Rows:
+        """Asks about some rows one by one. Returns the others."""
+        self._ask(rows[apart])
+        return rows[~apart]
 
     @property
     def _enough(self) -> bool:
@@ -64,6 +81,8 @@ class Search:
 
     def _sweep(self, rows: Rows, demand: Demand, prospects: Prospects) -> None:
         """Sorts out where too much is missing; the rest is decided here, or by asking the filters."""
+        if not len(rows):
+            return
         if demand.alone and (prospects.helps[rows] & demand.open[rows]).all():
             self._choose(rows, prospects)  # as nearly always when the cluster is full
             return

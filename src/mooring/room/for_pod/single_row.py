@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from mooring.cluster.columns import Bools
 from mooring.cluster.pods import Placed
 from mooring.model.objects import Pod
-from mooring.plugins.preemption.choice import PRIORITY_OFFSET
-from mooring.plugins.preemption.coverage import Coverage
-from mooring.plugins.preemption.slots import PodSlots
-from mooring.plugins.preemption.sweep import Need
+from mooring.room.choice import PRIORITY_OFFSET
+from mooring.room.for_pod.coverage import Coverage
+from mooring.room.for_pod.slots import PodSlots
+from mooring.room.for_pod.sweep import Need
 
 STATES_KNOWN = 1000
 NO_BITS: NDArray[np.uint8] = np.zeros(0, np.uint8)

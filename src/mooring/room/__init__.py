@@ -1,0 +1,1 @@
+"""Making room: which pods go so that others fit."""

@@ -1,0 +1,1 @@
+"""Room for one pod: the best node to evict pods from."""
