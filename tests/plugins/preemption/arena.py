@@ -12,6 +12,7 @@ from mooring.engine.decisions import Bind, Decision, Evict, Nominate, Wait
 from mooring.engine.events import ObjectAdded
 from mooring.framework.api.plugin import Plugin
 from mooring.model.objects import Node, Object, ObjectMeta, Pod, PodCondition
+from mooring.plugins.defaults import DEFAULT_MULTI_POINT
 from mooring.plugins.preemption import DefaultPreemption
 
 NEGATIVE, LOW, MID, HIGH, VERY_HIGH = -100, 0, 100, 1000, 10_000
@@ -51,6 +52,10 @@ class Arena(Stage):
         if args:
             given = "".join(f"\n      {key}: {value}" for key, value in args.items())
             text = f"profiles:\n- pluginConfig:\n  - name: DefaultPreemption\n    args:{given}\n"
+            known = {use.name for use in DEFAULT_MULTI_POINT}
+            if own := [plugin.name for plugin in plugins if plugin.name not in known]:
+                names = "".join(f"\n      - name: {name}" for name in own)
+                text += f"  plugins:\n    multiPoint:\n      enabled:{names}\n"
         super().__init__(DefaultPreemption, *plugins, base=BUILT_IN, text=text)
         self.preemption = self.plugin("DefaultPreemption")
         self.preemption.handle.random = FixedOffset(offset)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import add, sub
 
+from mooring.cluster.charge import Charge
 from mooring.cluster.pods import Placed
 from mooring.errors import PluginFailed
+from mooring.framework.api.capacity import INSUFFICIENT, TOO_MANY_PODS
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.handle import Handle
 from mooring.framework.api.node_trial import Trial
-from mooring.framework.api.status import Code, Status, unresolvable
+from mooring.framework.api.status import Code, Status, unresolvable, unschedulable
 from mooring.model.objects import Pod
 from mooring.room.choice import Candidate
 from mooring.room.disruptions import Disruptions
+from mooring.room.for_pod.single_row import Left
 from mooring.room.gangs_in_the_way import GangsInTheWay, Losses
 from mooring.room.importance import importance
 from mooring.room.reprieve import Reprieve, units
@@ -42,14 +46,19 @@ class DryRun:
         self._gangs = gangs
         self._disruptions = disruptions
 
-    def on(self, row: int, node_name: str, placed: Sequence[Placed]) -> Candidate | Status:
-        """The victims on a node, or why there is no use in any. `placed` has the most important first."""
+    def on(
+        self, row: int, node_name: str, placed: Sequence[Placed], left: Left | None = None
+    ) -> Candidate | Status:
+        """The victims on a node, or why there is no use in any. `placed` has the most important first; `left`
+        is given where nothing but free resources decides: no filter is asked then."""
         possible = self._possible(placed)
         if not possible:
             return NO_VICTIMS
+        if left is not None:
+            return self._victims(OnCount(left, possible), row, node_name, possible)
         try:
             with self._handle.trial(self._cycle, self._pod, node_name) as trial:
-                return self._victims(trial, row, node_name, possible)
+                return self._victims(OnTrial(trial), row, node_name, possible)
         except PluginFailed as failure:
             return Status(Code.ERROR, (str(failure),))
 
@@ -62,22 +71,22 @@ class DryRun:
         return [*reversed(losses.gone.values())]
 
     def _victims(
-        self, trial: Trial, row: int, node_name: str, possible: Sequence[Placed]
+        self, pod: OnTrial | OnCount, row: int, node_name: str, possible: Sequence[Placed]
     ) -> Candidate | Status:
         """Removes all, then lets back whom the pod leaves room for: first those it would be wrong to
         evict, the more important first."""
         for each in possible:
-            trial.remove(each.pod.uid)
-        if (status := trial.status()) is not None:
+            pod.remove(each.pod.uid)
+        if (status := pod.status()) is not None:
             return status
-        reprieve = Reprieve(OnTrial(trial), self._gangs, one_by_one=True)
+        reprieve = Reprieve(pod, self._gangs, one_by_one=True)
         gone = reprieve.victims(units(possible, self._gangs), self._disruptions)
         if not gone:
             return Status(Code.ERROR, (ALL_STAY.format(node_name),))
         elsewhere = [each for each in gone if each.row != row]
         for each in elsewhere:
-            trial.remove(each.pod.uid)
-        if elsewhere and (status := trial.status()) is not None:
+            pod.remove(each.pod.uid)
+        if elsewhere and (status := pod.status()) is not None:
             return status
         violations = len(reprieve.protected & {each.pod.uid for each in gone})
         return Candidate(row, tuple(_in_order(gone, possible)), violations)
@@ -89,16 +98,49 @@ class OnTrial:
     def __init__(self, trial: Trial) -> None:
         self.remove = trial.remove
         self.put_back = trial.put_back
-        self._status = trial.status
+        self.status = trial.status
 
     def has_room(self, placed: Placed) -> bool:
         return True
 
     def fits(self) -> bool:
-        return self._status() is None
+        return self.status() is None
 
     def settle(self) -> None:
         """It loses its place to nobody."""
+
+
+class OnCount:
+    """The pod on the node, where it fits as long as nothing is short: that is counted."""
+
+    def __init__(self, left: Left, possible: Sequence[Placed]) -> None:
+        self._names, self._left = left
+        self._taken = {each.pod.uid: self._amounts(each.charge) for each in possible}
+
+    def _amounts(self, charge: Charge) -> tuple[int, ...]:
+        amounts = dict(charge.amounts)
+        return 1, *(amounts.get(name, 0) for name in self._names[1:])
+
+    def remove(self, uid: str) -> None:
+        if (taken := self._taken.get(uid)) is not None:  # nothing for pods of other nodes
+            self._left = list(map(add, self._left, taken))
+
+    def put_back(self, uid: str) -> None:
+        self._left = list(map(sub, self._left, self._taken[uid]))
+
+    def has_room(self, placed: Placed) -> bool:
+        return self.fits()
+
+    def fits(self) -> bool:
+        return min(self._left) >= 0
+
+    def settle(self) -> None:
+        """It loses its place to nobody."""
+
+    def status(self) -> Status | None:
+        short = (name for name, left in zip(self._names, self._left, strict=True) if left < 0)
+        reasons = tuple(INSUFFICIENT.format(name) if name else TOO_MANY_PODS for name in short)
+        return unschedulable(*reasons) if reasons else None
 
 
 def _in_order(gone: Sequence[Placed], possible: Sequence[Placed]) -> list[Placed]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from mooring.room.choice import Candidate, better
 from mooring.room.for_pod.dry_run import ALL_STAY, NO_VICTIMS_REASON, DryRun
 from mooring.room.for_pod.prospects import Prospects
 from mooring.room.for_pod.rows_apart import RowsApart
+from mooring.room.for_pod.single_row import Left
 from mooring.room.for_pod.slots import PodSlots
 from mooring.room.for_pod.sweep import Ahead
 
@@ -61,19 +63,10 @@ class NodeSearch:
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
             self.examined += len(part)
-            if self._apart is not None:
-                part = self._ask_apart(part, self._apart(part))
-                if self._enough:
-                    return
             prospects.look_at(part, ahead)
             self._sweep(part, demand, prospects)
             if self._enough:
                 return
-
-    def _ask_apart(self, rows: Rows, apart: Bools) -> Rows:
-        """Asks about some rows one by one. Returns the others."""
-        self._ask(rows[apart])
-        return rows[~apart]
 
     @property
     def _enough(self) -> bool:
@@ -81,25 +74,39 @@ class NodeSearch:
 
     def _sweep(self, rows: Rows, demand: Demand, prospects: Prospects) -> None:
         """Sorts out where too much is missing; the rest is decided here, or by asking the filters."""
-        if not len(rows):
+        apart = self._apart(rows) if self._apart is not None else None
+        if apart is not None and apart.any():
+            self._sweep_around(apart, rows, demand, prospects)
             return
         if demand.alone and (prospects.helps[rows] & demand.open[rows]).all():
             self._choose(rows, prospects)  # as nearly always when the cluster is full
             return
-        has_victims = prospects.has_victims[rows]
-        self.reasons[NO_VICTIMS_REASON] += len(rows) - int(has_victims.sum())
         is_open = demand.open[rows]
-        left = has_victims & ~self._fixed(has_victims & ~is_open, rows, demand)
-        short = left & (prospects.short[rows] != 0)
-        if short.any():
-            self.reasons += prospects.reasons(rows[short])
-            left &= ~short
+        left = self._promising(rows, demand, prospects)
         if not demand.alone:
-            self._ask_others(rows[left], demand, prospects)
+            self._ask_in_turn(rows[left], demand, prospects, _not_alone(rows[left], demand, prospects))
             return
         self._ask(rows[left & ~is_open])
         if not self._enough:
             self._decide(rows[left & is_open], prospects)
+
+    def _sweep_around(self, apart: Bools, rows: Rows, demand: Demand, prospects: Prospects) -> None:
+        """The same where some rows are to be looked at one by one, whatever the arrays say."""
+        left = apart.copy()
+        left[~apart] = self._promising(rows[~apart], demand, prospects)
+        rows, apart = rows[left], apart[left]
+        self._ask_in_turn(rows, demand, prospects, apart | _not_alone(rows, demand, prospects))
+
+    def _promising(self, rows: Rows, demand: Demand, prospects: Prospects) -> Bools:
+        """Rows that are not out of the question, as far as the arrays tell."""
+        has_victims = prospects.has_victims[rows]
+        self.reasons[NO_VICTIMS_REASON] += len(rows) - int(has_victims.sum())
+        left: Bools = has_victims & ~self._fixed(has_victims & ~demand.open[rows], rows, demand)
+        short = left & (prospects.short[rows] != 0)
+        if short.any():
+            self.reasons += prospects.reasons(rows[short])
+            left &= ~short
+        return left
 
     def _fixed(self, closed: Bools, rows: Rows, demand: Demand) -> Bools:
         """Rows rejected by a filter that looks at node objects alone: it would say the same again."""
@@ -138,21 +145,18 @@ class NodeSearch:
         self._found += len(rows)
         return rows
 
-    def _ask_others(self, rows: Rows, demand: Demand, prospects: Prospects) -> None:
-        """Where no pod matters to the other filters, they say what they say whoever goes."""
-        others = demand.others
-        if others is None:
-            self._ask(rows)
-            return
-        must_ask = others.matter[rows] | ~demand.open[rows] | prospects.among_others(rows)
+    def _ask_in_turn(self, rows: Rows, demand: Demand, prospects: Prospects, must_ask: Bools) -> None:
+        """Asks the filters where it must. Where no pod matters to those that look at pods, they say what they
+        say whoever goes, and the arrays decide the rest."""
+        counted = prospects.left if demand.alone else None
         fitting: list[int] = []
         best, at = self.best, -1
         for number, (row, asked) in enumerate(zip(rows.tolist(), must_ask.tolist(), strict=True)):
             if asked:
-                self._ask(rows[number : number + 1])
+                self._ask(rows[number : number + 1], counted if demand.open[row] else None)
                 if self.best is not best:
                     best, at = self.best, number
-            elif (status := self._status(others, row)) is None:
+            elif demand.others is None or (status := self._status(demand.others, row)) is None:
                 self._fits(prospects, row, fitting)
             else:
                 self._refused(status)
@@ -185,9 +189,11 @@ class NodeSearch:
         else:
             self.reasons.update(status.reasons)
 
-    def _ask(self, rows: Rows) -> None:
+    def _ask(self, rows: Rows, counted: Callable[[int], Left] | None = None) -> None:
+        """Has the dry run made on some rows. `counted`: what is left there, if nothing else decides."""
         for row in rows.tolist():
-            answer = self._dry_run.on(row, self._name(row), self._slots.placed(row))
+            left = None if counted is None else counted(row)
+            answer = self._dry_run.on(row, self._name(row), self._slots.placed(row), left)
             if isinstance(answer, Candidate):
                 self._found += 1
                 self._without_violation |= not answer.violations
@@ -201,3 +207,13 @@ class NodeSearch:
 
     def _name(self, row: int) -> str:
         return self._slots.nodes.object_at(row).name
+
+
+def _not_alone(rows: Rows, demand: Demand, prospects: Prospects) -> Bools:
+    """Rows on which not only what is free decides, so that filters are asked with pods gone."""
+    closed = ~demand.open[rows]
+    if demand.alone:
+        return closed
+    if demand.others is None:
+        return np.ones(len(rows), np.bool_)
+    return demand.others.matter[rows] | closed | prospects.among_others(rows)

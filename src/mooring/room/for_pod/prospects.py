@@ -17,7 +17,7 @@ from mooring.cluster.nodes import Ints
 from mooring.framework.api.capacity import INSUFFICIENT, TOO_MANY_PODS
 from mooring.room.choice import PRIORITY_OFFSET, Candidate
 from mooring.room.for_pod.coverage import Coverage
-from mooring.room.for_pod.single_row import Single, SingleRows
+from mooring.room.for_pod.single_row import Left, Single, SingleRows
 from mooring.room.for_pod.slots import AT_ONCE, PodSlots
 from mooring.room.for_pod.sweep import Ahead, Need, Outcome, sweep
 
@@ -61,6 +61,10 @@ class Prospects:
         among: Bools = np.zeros(len(self._known), np.bool_)
         among[list(self._ahead)] = True
         return among[rows]
+
+    def left(self, row: int) -> Left:
+        """What is left on a row when the pod is there and those ahead of it have come."""
+        return self._single.left(row, self._ahead.get(row, ()))
 
     def reasons(self, rows: Rows) -> Counter[str]:
         """Why there is too little on rows even without their less important pods."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import add
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -25,6 +26,13 @@ STATES_KNOWN = 1000
 NO_BITS: NDArray[np.uint8] = np.zeros(0, np.uint8)
 
 Amounts = tuple[int, ...]  # of pods, then of each resource that is needed
+
+
+class Left(NamedTuple):
+    """What is left on a row: of pods, under no name, then of each resource that is needed."""
+
+    names: tuple[str, ...]
+    amounts: list[int]
 
 
 class Single(msgspec.Struct, frozen=True, eq=False):
@@ -108,8 +116,11 @@ class SingleRows:
             self._taken.append(taken if kind.priority < self._need.priority else None)
         return self._taken
 
-    def _left(self, row: int, others: Sequence[Pod]) -> list[int]:
+    def left(self, row: int, others: Sequence[Pod]) -> Left:
         """What is left when the pod is there and those ahead of it have come."""
+        return Left(("", *(name for name, _ in self._need.amounts)), self._left(row, others))
+
+    def _left(self, row: int, others: Sequence[Pod]) -> list[int]:
         nodes = self._slots.nodes
         ahead = self._slots.absent(others)
         left = [nodes.max_pods.at[row] - nodes.pods.at[row] - 1 - len(ahead)]

@@ -10,7 +10,7 @@ import pytest
 from engine.stage import made, node, pod
 from mooring.framework.api.status import unresolvable, unschedulable
 from mooring.model.objects import Pod
-from plugins.coscheduling.preemption.arena import HIGH, Arena, gang_pods, leaving, nodes_of, started
+from room.for_gang.arena import HIGH, Arena, gang_pods, leaving, nodes_of, started
 
 
 def arena_of(*names: str, **low: Any) -> Arena:

@@ -9,7 +9,7 @@ import pytest
 
 from engine.stage import node, pod
 from mooring.model.objects import Object, ObjectMeta, Pod, PodSchedulingGroup
-from plugins.coscheduling.preemption.arena import HIGH, Arena, gang_pods, nodes_of
+from room.for_gang.arena import HIGH, Arena, gang_pods, nodes_of
 
 
 def low_gang(arena: Arena, count: int, least: int, *names: str, **more: Any) -> list[Pod]:

@@ -15,8 +15,8 @@ from mooring.engine.events import EvictFailed
 from mooring.model.objects import Pod
 from mooring.room.for_pod import prospects
 from plugins.preemption.arena import Arena, answer_of
-from plugins.preemption.reference import Allowance, Guest, House, Verdict, preempt
-from plugins.preemption.test_random_clusters import AMOUNTS, PRIORITIES, as_pod
+from room.for_pod.reference import Allowance, Guest, House, Verdict, preempt
+from room.for_pod.test_random_clusters import AMOUNTS, PRIORITIES, as_pod
 
 NODES = 4
 LABELLED = ((), (("app", "a"),), (("app", "b"),), (("app", "a"), ("tier", "x")))

@@ -13,7 +13,7 @@ from engine.stage import made, node, pod
 from mooring.engine.decisions import Bind
 from mooring.framework.api.status import unschedulable
 from mooring.model.objects import Pod
-from plugins.coscheduling.preemption.arena import Answer, Arena, answer, gang_pods
+from room.for_gang.arena import Answer, Arena, answer, gang_pods
 
 EXAMPLES = int(os.environ.get("MOORING_SOAK_EXAMPLES", "100"))
 PROTECTED = {"scheduling.koordinator.sh/disable-preemptible": "true"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.stage import node, pod
-from plugins.coscheduling.preemption.arena import HIGH, Arena, gang_pods, nodes_of
+from room.for_gang.arena import HIGH, Arena, gang_pods, nodes_of
 
 
 def test_gp1_all_members_go_where_it_costs_least() -> None:

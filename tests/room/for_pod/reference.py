@@ -1,6 +1,7 @@
 """Preemption worked out step by step with lists: slow, obvious, and knowing nothing of how Mooring does it.
 
-It knows cpu, memory, the number of pods, host ports, and nodes that are cordoned.
+It knows cpu, memory, the number of pods, host ports, nodes that are cordoned, gangs among the victims and
+pods that a policy protects.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ class Guest:
     start: int = 0  # a day; 0 for none
     port: int = 0
     labels: tuple[tuple[str, str], ...] = ()
+    gang: str = ""
+    guarded: bool = False
 
     @property
     def started(self) -> int:
@@ -100,33 +103,101 @@ class Plan:
         )
 
 
-def dry_run(house: House, pod: Guest, budgets: list[Allowance]) -> Plan | list[str]:
-    victims = [guest for guest in house.guests if guest.priority < pod.priority]
+@dataclass
+class Gang:
+    """The pods of a gang, of whom so many have to stay unless all go."""
+
+    least: int
+    members: list[Guest]
+
+    @property
+    def spare(self) -> int:
+        return max(len(self.members) - self.least, 0)
+
+
+def importance(guest: Guest) -> tuple[int, int]:
+    return -guest.priority, guest.started
+
+
+def possible_victims(house: House, pod: Guest, gangs: dict[str, Gang]) -> list[Guest]:
+    """Less important pods that nobody protects; of gangs that must stay, the last they can spare."""
+
+    def may_go(guest: Guest) -> bool:
+        return guest.priority < pod.priority and not guest.guarded
+
+    found = sorted(filter(may_go, house.guests), key=importance)
+    for name, gang in gangs.items():
+        if not all(map(may_go, gang.members)):
+            mine = [guest for guest in found if guest.gang == name]
+            staying = mine[: len(mine) - min(gang.spare, len(mine))]
+            found = [guest for guest in found if guest not in staying]
+    return found
+
+
+def together(victims: list[Guest], gangs: dict[str, Gang]) -> list[list[Guest]]:
+    """Pods of one gang stand together, before single pods of the same priority; the larger gang first."""
+    units = [[guest] for guest in victims if not guest.gang]
+    names = dict.fromkeys(guest.gang for guest in victims if guest.gang)
+    units += [[guest for guest in victims if guest.gang == name] for name in names]
+
+    def rank(unit: list[Guest]) -> tuple[int, int, int]:
+        first = unit[0]
+        size = len(gangs[first.gang].members) if first.gang else 0
+        return -first.priority, -size, first.started
+
+    return sorted(units, key=rank)
+
+
+def with_fallen_gangs(gone: list[Guest], gangs: dict[str, Gang]) -> list[Guest]:
+    """Gangs that lose more than they can spare go as a whole."""
+    found = list(gone)
+    for name, gang in gangs.items():
+        lost = [guest for guest in gone if guest.gang == name]
+        if len(lost) > gang.spare:
+            found += [guest for guest in gang.members if guest not in found]
+    return found
+
+
+def violating(units: list[list[Guest]], budgets: list[Allowance], gangs: dict[str, Gang]) -> list[Guest]:
+    """Those at stake who are one too many for a budget."""
+    left = [budget.allowed for budget in budgets]
+    found = []
+    for unit in units:
+        for guest in with_fallen_gangs(unit, gangs) if unit[0].gang else unit:
+            violates = False
+            for number, budget in enumerate(budgets):
+                if budget.covers(guest) and guest.name not in budget.disrupted:
+                    left[number] -= 1
+                    violates |= left[number] < 0
+            if violates:
+                found.append(guest)
+    return found
+
+
+def dry_run(house: House, pod: Guest, budgets: list[Allowance], gangs: dict[str, Gang]) -> Plan | list[str]:
+    victims = possible_victims(house, pod, gangs)
     if not victims:
         return [NOBODY]
     staying = [guest for guest in house.guests if guest not in victims]
     reasons, _ = house.judge(pod, staying)
     if reasons:
         return reasons
-    victims.sort(key=lambda guest: (-guest.priority, guest.started))
-    left = [budget.allowed for budget in budgets]
-    violating, fine = [], []
-    for victim in victims:
-        violates = False
-        for number, budget in enumerate(budgets):
-            if budget.covers(victim) and victim.name not in budget.disrupted:
-                left[number] -= 1
-                violates |= left[number] < 0
-        (violating if violates else fine).append(victim)
-    gone, violations = [], 0
-    for victim in violating + fine:
-        if house.judge(pod, [*staying, victim])[0]:
-            gone.append(victim)
-            violations += victim in violating
-        else:
-            staying.append(victim)
-    gone.sort(key=lambda guest: (-guest.priority, guest.started))
-    return Plan(house.name, gone, violations)
+    units = together(victims, gangs)
+    wrong = violating(units, budgets, gangs)
+
+    def is_wrong(unit: list[Guest]) -> bool:
+        return any(guest in wrong for guest in (with_fallen_gangs(unit, gangs) if unit[0].gang else unit))
+
+    for unit in [unit for unit in units if is_wrong(unit)] + [unit for unit in units if not is_wrong(unit)]:
+        back: list[Guest] = []
+        for guest in unit:
+            if not house.judge(pod, [*staying, *back, guest])[0]:
+                back.append(guest)
+        lost = len(unit) - len(back)
+        if not unit[0].gang or lost <= gangs[unit[0].gang].spare:
+            staying += back
+    gone = with_fallen_gangs([guest for guest in victims if guest not in staying], gangs)
+    return Plan(house.name, sorted(gone, key=importance), sum(guest in wrong for guest in gone))
 
 
 @dataclass(frozen=True)
@@ -138,8 +209,19 @@ class Verdict:
 
 
 def preempt(
-    houses: list[House], pod: Guest, budgets: list[Allowance], offset: int, percentage: int, absolute: int
+    houses: list[House],
+    pod: Guest,
+    budgets: list[Allowance],
+    offset: int,
+    percentage: int,
+    absolute: int,
+    minimums: dict[str, int] | None = None,
 ) -> Verdict:
+    everybody = [guest for house in houses for guest in house.guests]
+    gangs = {
+        name: Gang(least, [guest for guest in everybody if guest.gang == name])
+        for name, least in (minimums or {}).items()
+    }
     judged = [house.judge(pod, house.guests) for house in houses]
     if any(not reasons for reasons, _ in judged):
         return Verdict(fits=True)
@@ -149,7 +231,7 @@ def preempt(
     reasons: Counter[str] = Counter()
     start = offset % len(helpful) if helpful else 0
     for house in helpful[start:] + helpful[:start]:
-        answer = dry_run(house, pod, budgets)
+        answer = dry_run(house, pod, budgets, gangs)
         if isinstance(answer, list):
             reasons.update(answer)
             continue

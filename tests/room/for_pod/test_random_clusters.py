@@ -23,7 +23,7 @@ from mooring.plugins.topology.interpod import InterPodAffinity
 from mooring.plugins.topology.spread import PodTopologySpread
 from mooring.room.for_pod import coverage, prospects
 from plugins.preemption.arena import Answer, Arena, answer_of, started
-from plugins.preemption.reference import Allowance, Guest, House, Verdict, preempt
+from room.for_pod.reference import Allowance, Guest, House, Verdict, preempt
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 PRIORITIES = st.sampled_from((-1, 0, 1, 2, 3))
