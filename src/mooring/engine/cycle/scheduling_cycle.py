@@ -19,7 +19,7 @@ from mooring.engine.cycle.permit_waiting import LONGEST_WAIT_S, PermitWait, Rese
 from mooring.engine.cycle.pod_patches import merge_patches
 from mooring.engine.cycle.pre_filtering import PreFilter, pre_filter, transform
 from mooring.engine.cycle.sessions import close_session, open_session, refusal
-from mooring.engine.cycle.victims import make_room
+from mooring.engine.cycle.victims import evict_for_pod
 from mooring.engine.decisions import SCHEDULER_ERROR, UNSCHEDULABLE, Bind, Decision, Nominate, Wait
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.fit_error import NO_NODES, FitError, one_node, rejected_before
@@ -198,7 +198,7 @@ class SchedulingCycle:
                 answer = answers.call(name, "post_filter", answers.way_out, name, answer, nodes)
                 nominated = answer.nominated if answer.nominated is not None else nominated
                 if answer.status is None:
-                    attempt.decisions.extend(make_room(self._engine, name, attempt.queued.pod, answer))
+                    attempt.decisions.extend(evict_for_pod(self._engine, name, attempt.queued.pod, answer))
                     reasons, status = [], None
                     break
                 answer = answer.status

@@ -19,7 +19,7 @@ MESSAGE = "{scheduler}: preempting to accommodate a higher priority pod"
 IN_MEMORY = "preempted"
 
 
-def make_room(engine: Engine, plugin: str, pod: Pod, result: PostFilterResult) -> list[Decision]:
+def evict_for_pod(engine: Engine, plugin: str, pod: Pod, result: PostFilterResult) -> list[Decision]:
     """Victims that wait at permit lose their place at once; the others are to be deleted."""
     message = MESSAGE.format(scheduler=pod.spec.scheduler_name)
     waiting: list[PermitWait] = []

@@ -18,7 +18,7 @@ from mooring.engine.cycle.pod_patches import merge_patches
 from mooring.engine.cycle.scheduling_cycle import WENT_WRONG, NoNodes, Unfit
 from mooring.engine.decisions import Decision
 from mooring.engine.gangs.gang_trial import EngineGroupTrial
-from mooring.engine.gangs.gang_victims import make_room
+from mooring.engine.gangs.gang_victims import evict_for_group
 from mooring.engine.gangs.members import Seat, attempt_at
 from mooring.engine.gangs.room_for_members import GroupRoom
 from mooring.engine.gangs.words import cannot_start, not_let_go
@@ -240,7 +240,7 @@ class GroupCycle:
         try:
             way_out = self._way_out(tried)
             if way_out is not None and way_out.status is None:
-                decisions.extend(make_room(self._engine, tried.plugin, tried.group, way_out))
+                decisions.extend(evict_for_group(self._engine, tried.plugin, tried.group, way_out))
         except PluginFailed as failure:
             return self._failed(tried, str(failure), None, blamed=failure.plugin)
         more = (

@@ -167,6 +167,7 @@ def rehearse(plugin: type[Plugin]) -> None:
         for point in ("pre_enqueue", "order_of", "pod_bound"):
             pods_concerned(made, point)
         _open_session(made, handle)
+        _protect(made)
         _play(made, handle, cluster)
     except PluginFailed as failure:
         raise PolicyError(
@@ -190,6 +191,16 @@ def _open_session(plugin: Plugin, handle: StageHandle) -> None:
         session = session_of(handle.cluster, _pods()[1], handle.now)
         with session.registering(plugin.name):
             answers.call(plugin.name, "on_session_open", opens, session)
+
+
+def _protect(plugin: Plugin) -> None:
+    """Whether a pod may be evicted is asked for another pod, and for nobody in particular."""
+    if (may_evict := getattr(plugin, "may_evict", None)) is not None:
+        bare, full = _pods()
+        for pod in (bare, None):
+            answers.yes(
+                plugin.name, "may_evict", answers.call(plugin.name, "may_evict", may_evict, pod, full)
+            )
 
 
 def _play(plugin: Plugin, handle: StageHandle, cluster: Cluster) -> None:
