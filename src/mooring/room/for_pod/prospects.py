@@ -7,7 +7,6 @@ the nodes that changed since.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +24,6 @@ NEEDS_KNOWN = 32
 FEW = 8  # rows; one after the other is quicker then
 PRIORITY_BITS = 32
 COUNT_BITS = 15  # of victims: far more than a node takes
-
-Number = TypeVar("Number", int, Ints)
 
 
 class Prospects:
@@ -50,11 +47,13 @@ class Prospects:
         unknown = rows[~self._known[rows]]
         if len(unknown) <= FEW:
             for row in unknown.tolist():
-                self._write_one(row, *self._single.on(row, ahead.get(row, ())))
+                single, earliest_us = self._single.on(row, ahead.get(row, ()))
+                self._write(row, single, earliest_us, single.victims)
             return
         for start in range(0, len(unknown), AT_ONCE):
             part = unknown[start : start + AT_ONCE]
-            self._write(part, sweep(self._slots, part, self._need, ahead, self._coverage))
+            outcome = sweep(self._slots, part, self._need, ahead, self._coverage)
+            self._write(part, outcome, outcome.earliest_us, np.packbits(outcome.victims, axis=0))
 
     def among_others(self, rows: Rows) -> Bools:
         """Which of the rows others are to come to first."""
@@ -125,30 +124,17 @@ class Prospects:
         self._loss: Ints = np.zeros(capacity, np.int64)  # all priorities, then victims
         self._earliest_us: Ints = np.zeros(capacity, np.int64)
 
-    def _write_one(self, row: int, outcome: Single, earliest_us: int) -> None:
-        self.has_victims[row] = outcome.has_victims
-        self.helps[row] = outcome.count > 0
-        self.short[row] = outcome.short
-        self.violations[row] = outcome.violations
-        self.count[row] = outcome.count
-        self._harm[row] = _harm(outcome.violations, outcome.highest)
-        self._loss[row] = _loss(outcome.total, outcome.count)
-        self._earliest_us[row] = earliest_us
-        self._widen(len(outcome.victims))
-        self._victims[:, row] = 0
-        self._victims[: len(outcome.victims), row] = outcome.victims
-        self._known[row] = True
-
-    def _write(self, rows: Rows, outcome: Outcome) -> None:
+    def _write(
+        self, rows: Rows | int, outcome: Outcome | Single, earliest_us: Ints | int, bits: NDArray[np.uint8]
+    ) -> None:
         self.has_victims[rows] = outcome.has_victims
         self.helps[rows] = outcome.count > 0
         self.short[rows] = outcome.short
         self.violations[rows] = outcome.violations
         self.count[rows] = outcome.count
-        self._harm[rows] = _harm(outcome.violations, outcome.highest)
-        self._loss[rows] = _loss(outcome.total, outcome.count)
-        self._earliest_us[rows] = outcome.earliest_us
-        bits = np.packbits(outcome.victims, axis=0)
+        self._harm[rows] = (outcome.violations << PRIORITY_BITS) + outcome.highest + PRIORITY_OFFSET
+        self._loss[rows] = (outcome.total << COUNT_BITS) + outcome.count
+        self._earliest_us[rows] = earliest_us
         self._widen(len(bits))
         self._victims[:, rows] = 0
         self._victims[: len(bits), rows] = bits
@@ -160,14 +146,6 @@ class Prospects:
             wider = np.zeros((wide, self._victims.shape[1]), np.uint8)
             wider[: len(self._victims)] = self._victims
             self._victims = wider
-
-
-def _harm(violations: Number, highest: Number) -> Number:
-    return (violations << PRIORITY_BITS) + highest + PRIORITY_OFFSET
-
-
-def _loss(total: Number, count: Number) -> Number:
-    return (total << COUNT_BITS) + count
 
 
 class KnownProspects:
