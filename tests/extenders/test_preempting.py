@@ -14,6 +14,7 @@ from mooring.config.scheduler import Extender
 from mooring.engine.decisions import Consult, Wait
 from mooring.framework.api.status import unschedulable
 from mooring.model.objects import Object, ObjectMeta, Pod
+from mooring.plugins.coscheduling import Coscheduling
 from mooring.plugins.preemption import DefaultPreemption
 
 GPU = "example.com/gpu"
@@ -96,6 +97,26 @@ def test_the_best_of_what_is_left_is_taken() -> None:
     named = sent(question)["NodeNameToMetaVictims"]
     assert outcome(answer(world, question, {"NodeNameToMetaVictims": named})) == ("b", ["b1"], FULL)
     assert world.engine.nominator.node_of("p") == "b"
+
+
+def with_gang() -> Stage:
+    """Besides, nodes c and d with a pod each of a gang that needs both."""
+    world = crowded(preempting(), plugins=(Coscheduling,)).nodes("c", "d")
+    notes = {"gang.scheduling.koordinator.sh/name": "g", "gang.scheduling.koordinator.sh/min-available": "2"}
+    for name in "cd":
+        world.running(low(f"{name}1", "4", annotations=notes), name)
+    return world
+
+
+def test_a_gang_goes_whole_whatever_is_left_of_an_offer() -> None:
+    """Extenders are shown the pods of each node. Who goes with them follows, and counts in the choice."""
+    world = with_gang()
+    question = ask(world, preemptor())
+    assert sent(question)["NodeNameToMetaVictims"]["c"] == {"Pods": [{"UID": "c1"}], "NumPDBViolations": 0}
+    nominated, victims, _ = outcome(answer(world, question, left(c=["c1"])))
+    assert (nominated, sorted(victims)) == ("c", ["c1", "d1"])
+    world = with_gang()
+    assert outcome(answer(world, ask(world, preemptor()), left(c=["c1"], b=["b1"])))[:2] == ("b", ["b1"])
 
 
 def test_a_node_that_is_left_out_is_not_taken() -> None:

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from engine.stage import node
+from engine.stage import BUILT_IN, Stage, node
 from mooring.engine.decisions import Bind
 from mooring.framework.api.plugin import Plugin
 from mooring.model.objects import Affinity, LabelSelector, Pod, PodAffinity, PodAffinityTerm
 from mooring.plugins.coscheduling import Coscheduling
+from mooring.plugins.preemption import DefaultPreemption
 from mooring.plugins.topology.interpod import InterPodAffinity
 from mooring.room.for_pod import coverage, prospects
 from plugins.preemption.arena import HIGH, LOW, MID, Arena, answer_of, sized, small_node
@@ -218,3 +219,13 @@ def test_the_pod_itself_is_asked_for() -> None:
     arena.running(sized("as important", 100, HIGH), "a")
     assert arena.preempt(sized("p", 300, HIGH)).victims == ("low",)
     assert asked == [("p", "low")]
+
+
+def test_gangs_of_another_profile_are_known() -> None:
+    profiles = "profiles:\n- schedulerName: default-scheduler\n- schedulerName: other\n"
+    stage = Stage(DefaultPreemption, Coscheduling, base=BUILT_IN, text=profiles)
+    stage.nodes(small_node("a"), small_node("b"))
+    for number, name in enumerate("ab"):
+        stage.running(low(f"low-{number}", "low", 2, scheduler_name="other"), name)
+    stage.add(sized("p", 300, HIGH))
+    assert sorted(answer_of(stage.cycle() or []).victims) == ["low-0", "low-1"]

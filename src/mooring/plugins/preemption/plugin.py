@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-import msgspec
 import numpy as np
 
 from mooring.cluster.pods import Placed
@@ -21,7 +20,7 @@ from mooring.framework.api.status import Code, Status, unresolvable, unschedulab
 from mooring.model.objects import Pod
 from mooring.plugins.preemption.args import DefaultPreemptionArgs
 from mooring.room.budgets import KIND, DisruptionBudgets
-from mooring.room.choice import Candidate, cost_of, in_order
+from mooring.room.choice import Candidate, Cost, cost_of, in_order
 from mooring.room.disruptions import Disruptions
 from mooring.room.for_pod.coverage import Coverage
 from mooring.room.for_pod.dry_run import DryRun
@@ -178,23 +177,30 @@ class DefaultPreemption(Plugin, LooksAhead):
         if answered.failure:
             return unresolvable(PREFIX.format(answered.failure))
         offered = {room.node: room for room in answered.offered}
-        now = [msgspec.structs.replace(room, victims=self._there(room)) for room in answered.left]
-        for room in sorted(now, key=lambda room: cost_of(room.victims, room.violations)):
-            known = offered.get(room.node, room)
-            going = (*room.victims, *self._there(known))
-            if self._helps(cycle, pod, room.node, {victim.uid for victim in going}, statuses):
-                losses = Losses(GangsInTheWay(self._gangs, self._rule(pod)))
-                for placed in self._slots.held(room.victims):
-                    losses.add(placed)
-                return self._preempt(pod, room.node, losses.with_fallen_gangs().values())
+        rule = self._rule(pod)
+        ways = [(room, self._who_goes(room, rule)) for room in answered.left]
+        for room, victims in sorted(ways, key=_harm):
+            going = {each.pod.uid for each in (*victims, *self._there(offered.get(room.node, room)))}
+            if self._helps(cycle, pod, room.node, going, statuses) and self._may_go(room, victims, rule):
+                return self._preempt(pod, room.node, victims)
         return unschedulable(PREFIX.format(NO_CANDIDATE))
 
-    def _there(self, room: Room) -> tuple[Pod, ...]:
-        """Those of the pods that are on the node, as they are now."""
+    def _who_goes(self, room: Room, rule: VictimRule) -> list[Placed]:
+        """Those of the pods that are on the node, as they are now, with the gangs that fall because of it."""
+        losses = Losses(GangsInTheWay(self._gangs, rule))
+        for placed in self._there(room):
+            losses.add(placed)
+        return list(losses.with_fallen_gangs().values())
+
+    def _may_go(self, room: Room, victims: Iterable[Placed], rule: VictimRule) -> bool:
+        """Whether pods of other nodes may still go."""
+        return all(rule.allows(each) for each in victims if each.node != room.node)
+
+    def _there(self, room: Room) -> list[Placed]:
         row = self._slots.nodes.rows.get(room.node)
         placed = () if row is None else self._slots.placed(row)
         wanted = {victim.uid for victim in room.victims}
-        return tuple(each.pod for each in placed if each.pod.uid in wanted)
+        return [each for each in placed if each.pod.uid in wanted]
 
     def _helps(self, cycle: Cycle, pod: Pod, node: str, going: set[str], statuses: Statuses) -> bool:
         """Whether the pod fits once these have gone. What an extender spares counts as gone: it may know
@@ -229,6 +235,11 @@ class DefaultPreemption(Plugin, LooksAhead):
         waiting = {*self.handle.waiting_pods}  # these lose their place at once
         uids = [victim.metadata.uid for victim in victims]
         self._victims[pod.metadata.uid] = tuple([uid for uid in uids if uid not in waiting])
+
+
+def _harm(way: tuple[Room, list[Placed]]) -> Cost:
+    room, victims = way
+    return cost_of([each.pod for each in victims], room.violations)
 
 
 def _never(pod: Pod, old: Pod, new: None) -> Hint:

@@ -91,11 +91,6 @@ class PodSlots:
         """The names of the pods of a row."""
         return (placed.pod.metadata.name for placed in self._pods.on(row).values())
 
-    def held(self, pods: Iterable[Pod]) -> list[Placed]:
-        """Those of the pods that have a place."""
-        found = (self._pods.by_uid.get(pod.metadata.uid) for pod in pods)
-        return [placed for placed in found if placed is not None]
-
     def awaits_deletion(self, uid: str) -> bool:
         """Whether a pod is such a one, and the API server does not show yet that it terminates."""
         placed = self._pods.by_uid.get(uid)
