@@ -28,7 +28,7 @@ from cluster.test_random_statements import (
 from mooring.cluster.books.book import Book
 from mooring.cluster.charge import Charges
 from mooring.cluster.cluster import Cluster
-from mooring.plugins.preemption.pod_kinds import Kinds
+from mooring.room.for_pod.pod_kinds import Kinds
 
 Make = Callable[..., Any]
 CHANGEABLE = (dict, list, set, deque, np.ndarray)

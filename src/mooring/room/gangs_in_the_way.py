@@ -29,6 +29,7 @@ class GangsInTheWay:
     def __init__(self, gangs: PlacedGangs, rule: VictimRule) -> None:
         self._gangs = gangs
         self._rule = rule
+        self.there_are_none = not gangs.members  # as nearly always
         self._known: dict[str, GangInTheWay | None] = {}  # by the uid of a pod
 
     def of(self, placed: Placed) -> GangInTheWay | None:
@@ -59,7 +60,7 @@ class Losses:
 
     def may_go(self, placed: Placed) -> bool:
         """Whether a pod can go besides: of a gang that has to stay, only as many go as it can spare."""
-        gang = self._gangs.of(placed)
+        gang = None if self._gangs.there_are_none else self._gangs.of(placed)
         return gang is None or gang.may_go or self._of_gangs[gang.key] < gang.spare
 
     def add(self, placed: Placed) -> None:
@@ -86,5 +87,5 @@ class Losses:
         return found
 
     def _count(self, placed: Placed, sign: int) -> None:
-        if (gang := self._gangs.of(placed)) is not None:
+        if not self._gangs.there_are_none and (gang := self._gangs.of(placed)) is not None:
             self._of_gangs[gang.key] += sign

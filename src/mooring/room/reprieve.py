@@ -50,6 +50,8 @@ class Unit(NamedTuple):
 
 def units(gone: Iterable[Placed], gangs: GangsInTheWay) -> list[Unit]:
     """Those that were taken off, the most important first, as they come already."""
+    if gangs.there_are_none:
+        return [Unit((placed,)) for placed in gone]
     of_gangs: dict[str, list[Placed]] = {}
     found = []
     for placed in gone:
@@ -58,8 +60,6 @@ def units(gone: Iterable[Placed], gangs: GangsInTheWay) -> list[Unit]:
             found.append(Unit((placed,)))
         else:
             of_gangs.setdefault(gang.key, []).append(placed)
-    if not of_gangs:
-        return found
     found += [Unit(tuple(pods), gangs.of(pods[0])) for pods in of_gangs.values()]
     return sorted(found, key=Unit.order)
 

@@ -64,6 +64,8 @@ class DryRun:
 
     def _possible(self, placed: Sequence[Placed]) -> list[Placed]:
         """Who may go. Of a gang that has to stay, the least important go first."""
+        if self._gangs.there_are_none:
+            return [each for each in placed if self._rule.allows(each)]
         losses = Losses(self._gangs)
         for each in reversed(placed):
             if self._rule.allows(each) and losses.may_go(each):
