@@ -197,7 +197,7 @@ def test_what_is_remembered_is_what_would_be_found(changes: list[Any]) -> None:
     for change in changes:
         apply(stage, *change)
         for subject in subjects:
-            pod_class = engine.classes["default-scheduler"].of(subject)
+            pod_class = engine.hooks.classes["default-scheduler"].of(subject)
             cycle = Cycle("default-scheduler", 0.0)
             fresh = AmongNominated(engine.cluster, engine.view, engine.nominator, engine.placer.full)
             expected = fresh.statuses(pod_class, cycle, subject)
@@ -224,7 +224,7 @@ def test_another_nomination_to_the_same_node_is_looked_at_anew() -> None:
     found = []
     for cpu in ("1", "3", "2", "4"):
         engine.nominator.nominate(pod("vip", cpu, priority=1), "n")
-        pod_class = engine.classes["default-scheduler"].of(subject)
+        pod_class = engine.hooks.classes["default-scheduler"].of(subject)
         cycle = Cycle("default-scheduler", 0.0)
         found.append(bool(engine.placer._among_nominated.statuses(pod_class, cycle, subject)))
     assert found == [False, True, False, True]

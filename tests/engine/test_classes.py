@@ -21,7 +21,7 @@ from mooring.model.objects import (
 
 
 def class_of(stage: Stage, subject: Pod) -> Any:
-    return stage.engine.classes["default-scheduler"].of(stage.engine.specs.shared(subject))
+    return stage.engine.hooks.classes["default-scheduler"].of(stage.engine.specs.shared(subject))
 
 
 def test_equal_pods_share_a_class_whatever_they_are_called() -> None:

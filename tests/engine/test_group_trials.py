@@ -27,14 +27,14 @@ def tried_with(look: Any, *pods: Pod, cpus: tuple[int, ...] = (2, 2), low: int =
     table = stage.engine.cluster.nodes
     before = table.resources["cpu"].requested.array.tolist(), table.pods.array.tolist()
     nominations = [stage.engine.nominator.node_of(each.uid) for each in pods]
-    original = stage.engine.cycle.fail
+    original = stage.engine.cycle.failures.fail
     kept: list[list[str]] = []
 
     def fail(*arguments: Any, **more: Any) -> Any:
         kept.append([stage.engine.nominator.node_of(each.uid) for each in pods])
         return original(*arguments, **more)
 
-    stage.engine.cycle.fail = fail  # type: ignore[method-assign]
+    stage.engine.cycle.failures.fail = fail  # type: ignore[method-assign]
     decisions = stage.cycle() or []
     assert (table.resources["cpu"].requested.array.tolist(), table.pods.array.tolist()) == before
     assert kept[0] == nominations

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from engine.gang_world import gang, members, names
 from engine.stage import BUILT_IN, Stage, made, node, pod
 from mooring.engine.decisions import Bind, Wait
@@ -55,13 +57,13 @@ def test_nominations_of_members_survive_a_failed_attempt() -> None:
     stage.add(*pods)
     kept = stage.engine.nominator
     seen = []
-    original = stage.engine.cycle.fail
+    original = stage.engine.cycle.failures.fail
 
     def fail(*arguments: Any, **more: Any) -> Any:
         seen.append(kept.node_of("p2"))
         return original(*arguments, **more)
 
-    stage.engine.cycle.fail = fail  # type: ignore[method-assign]
+    stage.engine.cycle.failures.fail = fail  # type: ignore[method-assign]
     stage.cycle()
     assert seen[0] == "a"
 
@@ -163,16 +165,19 @@ def test_a_plugin_that_fails_costs_the_group_one_attempt() -> None:
     assert stage.plugin("Gang").held == set()
 
 
-def test_a_patch_that_fails_binds_nobody() -> None:
+@pytest.mark.parametrize("failing", ["p0", "p1"])  # p0 waits for the gang, p1 does not
+def test_a_patch_that_fails_binds_nobody(failing: str) -> None:
     def pre_bind_patch(self: Any, cycle: Any, pod: Pod, node_name: str) -> Any:
-        if pod.name == "p1":
+        if pod.name == failing:
             raise RuntimeError("no")
         return {}
 
     stage = Stage(gang(2, pre_bind_patch=pre_bind_patch)).nodes("a")
     stage.add(*members(2))
-    assert names(stage.cycle(), Bind) == []
+    assert names(decisions := stage.cycle(), Bind) == []
+    assert names(decisions, Wait) == ["p0", "p1"]
     assert [stage.holds(each) for each in members(2)] == ["", ""]
+    stage.engine.check()
 
 
 def test_a_group_that_fails_at_its_own_point_is_told() -> None:

@@ -147,7 +147,7 @@ def test_the_engine_does_not_run_within_itself(point: str) -> None:
     said: list[str] = []
 
     def call_back(self: Any, *arguments: Any) -> Any:
-        engine = self.handle._engine
+        engine = stage.engine
         attempt(lambda: engine.schedule(engine.now), said)
         return 0 if point == "score" else None
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from mooring.engine.engine import Engine
 from mooring.engine.placement.fit_error import FitError
-from mooring.model.objects import Pod
+from mooring.engine.placement.search import Search
 
 
 def place_twice(engine: Engine) -> None:
     """From now on, with the same luck for both; evaluations are kept from the first pod of a class."""
     placer, rng, place = engine.placer, engine._rng, engine.placer.place
 
-    def twice(pod_class: Any, cycle: Any, wanted: Pod, *more: Any) -> Any:
+    def twice(search: Search) -> Any:
         luck, placer.keep_evaluations = rng.getstate(), False
-        fresh = place(pod_class, cycle.clone(), wanted, *more)
+        fresh: Any = place(replace(search, cycle=search.cycle.clone()))
         placer.keep_evaluations = True
         rng.setstate(luck)
-        kept = place(pod_class, cycle, wanted, *more)
+        kept: Any = place(search)
         assert type(fresh) is type(kept)
         if isinstance(fresh, FitError):
             assert fresh.message() == kept.message()
@@ -26,4 +28,4 @@ def place_twice(engine: Engine) -> None:
             assert fresh.totals == kept.totals
         return kept
 
-    placer.place = twice
+    placer.place = twice  # type: ignore[method-assign]

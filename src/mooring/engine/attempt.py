@@ -8,14 +8,11 @@ from types import MappingProxyType
 import msgspec
 
 from mooring.engine.decisions import Decision
-from mooring.engine.placement.classes import PodClass
+from mooring.engine.placement.search import Search
 from mooring.engine.queue.queued_pod import QueuedPod
-from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.offers import Answered, Settle
-from mooring.framework.api.session import Session
 from mooring.framework.api.status import Status
 from mooring.framework.running.profile import Profile
-from mooring.model.objects import Pod
 
 NOBODY_REFUSED: Mapping[str, Status] = MappingProxyType({})
 
@@ -29,15 +26,11 @@ class Settled(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...] = ()
 
 
-class Attempt(msgspec.Struct, eq=False):
+class Attempt(Search, eq=False, kw_only=True):
     """What the steps of a scheduling cycle hand on to each other."""
 
     queued: QueuedPod
     profile: Profile
-    cycle: Cycle
-    pod: Pod  # as transformers and resizing make it
-    pod_class: PodClass | None = None
-    session: Session | None = None
     decisions: list[Decision] = []
     refused: Mapping[str, Status] = NOBODY_REFUSED  # nodes that extenders reject with a reason
     together: bool = False  # with others: alone it looks for no way out

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mooring.cluster.books.book import Book
 from mooring.cluster.counts import PodCounts
 from mooring.cluster.images import Images
 from mooring.cluster.labelsets import LabelTest
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.config.feature_gates import FeatureGates
-from mooring.engine.cycle.permit_waiting import WaitingPods
 from mooring.engine.decisions import UNSCHEDULABLE, Evict, Look, Nominate, Wait
-from mooring.engine.intake.objects import ObjectsOfKind
+from mooring.engine.objects import ObjectsOfKind
+from mooring.engine.parts import Parts
+from mooring.engine.permit_waiting import WaitingPods
 from mooring.engine.placement.node_trial import NodeTrial, demand_of
 from mooring.errors import BookError
 from mooring.framework.api import answers
@@ -26,10 +28,6 @@ from mooring.framework.api.status import Status
 from mooring.framework.api.writes import Write, check_write
 from mooring.model.objects import Pod
 
-if TYPE_CHECKING:
-    from mooring.engine.engine import Engine
-
-
 RESTORING = "reservations are being restored"
 
 
@@ -37,121 +35,124 @@ class EngineHandle(Handle):
     """The handle of one plugin of one profile."""
 
     def __init__(
-        self, engine: Engine, profile: str, plugin: type[Plugin], gates: FeatureGates, rng: random.Random
+        self, parts: Parts, profile: str, plugin: type[Plugin], gates: FeatureGates, rng: random.Random
     ) -> None:
-        self._engine = engine
+        self._parts = parts
         self._plugin = plugin.name
+        self.books: dict[str, Book[Any, Any]] = {}  # those it was given, by name
         self._scope = plugin.scope
-        self.meter = engine.meter
+        self.meter = parts.meter
         self.profile = profile
         self.gates = gates
         self.random = rng
 
     @property
     def cluster(self) -> ClusterView:
-        if self._scope.kept and self._engine.placer.evaluating:
+        if self._scope.kept and self._parts.placer.evaluating:
             raise looks_too_far(self._scope)
-        return self._engine.view
+        return self._parts.view
 
     @property
     def images(self) -> Images:
-        return self._engine.cluster.nodes.images
+        return self._parts.cluster.nodes.images
 
     @property
     def counts(self) -> PodCounts:
-        return self._engine.cluster.counts
+        return self._parts.cluster.counts
 
     @property
     def nodes_version(self) -> int:
-        return self._engine.cluster.nodes.node_journal.position
+        return self._parts.cluster.nodes.node_journal.position
 
     def unique_label(self, key: str) -> bool:
-        return self._engine.cluster.nodes.labels.column(key).unique
+        return self._parts.cluster.nodes.labels.column(key).unique
 
     @property
     def waiting_pods(self) -> Mapping[str, WaitingPod]:
-        return WaitingPods(self._engine.waiting)
+        return WaitingPods(self._parts.waiting)
 
     def activate(self, pods: Iterable[Pod]) -> None:
         pods = tuple(pods)
         for pod in pods:
             _must_be_pod(pod)
-        self._engine.activate(pods, deciding=self._engine.deciding)
+        self._parts.activate(pods, deciding=self._parts.deciding)
 
     @property
     def now(self) -> float:
-        return self._engine.now
+        return self._parts.now
 
     def write(self, write: Write) -> None:
         check_write(write)
-        self._engine.decide(write)
+        self._parts.decided.append(write)
 
     def look_up(self, pod: Pod) -> None:
         _must_be_pod(pod)
-        self._engine.decide(Look(pod))
+        self._parts.decided.append(Look(pod))
 
     def report(self, pod: Pod, message: str) -> None:
         _must_be_pod(pod)
-        self._engine.decide(Wait(pod, UNSCHEDULABLE, _words(message)))
+        self._parts.decided.append(Wait(pod, UNSCHEDULABLE, _words(message)))
 
     def evict(self, pod: Pod, reason: str, message: str) -> None:
         _must_be_pod(pod)
         reason, message = _words(reason), _words(message)
-        placed = self._engine.cluster.pods.by_uid.get(pod.metadata.uid)
+        placed = self._parts.cluster.pods.by_uid.get(pod.metadata.uid)
         if placed is not None:
-            self._engine.decide(Evict(placed.pod, "", reason, message, node=placed.node))
+            self._parts.decided.append(Evict(placed.pod, "", reason, message, node=placed.node))
 
     def give_up_nomination(self, pod: Pod) -> None:
-        if self._engine.nominator.node_of(pod.metadata.uid):
-            self._engine.nominator.remove(pod.metadata.uid)
-            self._engine.decide(Nominate(pod, ""))
+        if self._parts.nominator.node_of(pod.metadata.uid):
+            self._parts.nominator.remove(pod.metadata.uid)
+            self._parts.decided.append(Nominate(pod, ""))
 
     def judged_outside(self, pod: Pod) -> bool:
-        extenders = self._engine.extenders
-        return extenders is not None and extenders.judge(pod)
+        outside = self._parts.outside
+        return outside is not None and outside.judge(pod)
 
     def lister(self, kind: str) -> ObjectsOfKind:
-        return self._engine.objects.of(kind)
+        return self._parts.objects.of(kind)
 
     def book(self, kind: type[B], *arguments: Any) -> B:
         check_book(self._scope, kind)
-        books = self._engine.cluster.books
-        if kind.name not in books.by_name and self._engine.deciding:
+        books = self._parts.cluster.books
+        if kind.name not in books.by_name and self._parts.deciding:
             raise BookError(f"the book {kind.name} is asked for in the middle of a decision")
-        return books.of(kind, *arguments)
+        book = books.of(kind, *arguments)
+        self.books[kind.name] = book
+        return book
 
     def touch(self, node_name: str) -> None:
-        nodes = self._engine.cluster.nodes
+        nodes = self._parts.cluster.nodes
         if (row := nodes.rows.get(node_name)) is not None:
             nodes.journal.write(row)
             if self._scope is Scope.STATIC:
                 nodes.node_journal.write(row)
-            self._engine.cluster.books.mark(self._plugin, node_name)
+            self._parts.cluster.books.mark(self._plugin, node_name)
 
     def invalidate(self) -> None:
-        self._engine.placer.forget()
+        self._parts.placer.forget()
 
     def nominated(self, node_name: str) -> list[Pod]:
-        return self._engine.nominator.on(node_name)
+        return self._parts.nominator.on(node_name)
 
     def nomination(self, pod: Pod) -> str:
-        return self._engine.nominator.node_of(pod.metadata.uid) or pod.status.nominated_node_name
+        return self._parts.nominator.node_of(pod.metadata.uid) or pod.status.nominated_node_name
 
     def nominated_ahead(self, pod: Pod) -> Mapping[str, tuple[Pod, ...]]:
-        return self._engine.nominator.ahead_of(pod)
+        return self._parts.nominator.ahead_of(pod)
 
     def trial(self, cycle: Cycle, pod: Pod, node_name: str) -> Trial:
-        return NodeTrial(self._engine, cycle, pod, node_name)
+        return NodeTrial(self._parts.placer, self._parts.search(cycle, pod), node_name)
 
     def demand(self, cycle: Cycle, pod: Pod) -> Demand | None:
-        return demand_of(self._engine, cycle, pod)
+        return demand_of(self._parts.placer, self._parts.search(cycle, pod))
 
     def preemption_is_judged(self, pod: Pod) -> bool:
-        extenders = self._engine.extenders
-        return extenders is not None and extenders.judge_preemption(pod)
+        outside = self._parts.outside
+        return outside is not None and outside.judge_preemption(pod)
 
     def may_evict(self, pod: Pod | None) -> Callable[[Pod], bool] | None:
-        hooks = self._engine.profiles[self.profile].at("may_evict")
+        hooks = self._parts.hooks.profiles[self.profile].at("may_evict")
         if not hooks:
             return None
 
@@ -165,12 +166,12 @@ class EngineHandle(Handle):
         return may
 
     def register_selector(self, key: object, test: LabelTest) -> int:
-        return self._engine.cluster.labelsets.register(key, test)
+        return self._parts.cluster.labelsets.register(key, test)
 
     def restore_reservations(
         self, cycle: Cycle, pod: Pod, matched: Iterable[Any], unmatched: Iterable[Any], node: NodeView
     ) -> dict[str, Any] | Status:
-        profile = self._engine.profiles[self.profile]
+        profile = self._parts.hooks.profiles[self.profile]
         if not cycle.read(RESTORING, False):
             cycle.write(RESTORING, True)  # once per attempt, before the first node
             for name, method, _ in profile.at("pre_restore_reservation"):

@@ -8,6 +8,7 @@ cluster comes back to now.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from itertools import chain
 
 import msgspec
@@ -24,6 +25,7 @@ from mooring.errors import ClusterError, PluginFailed
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.domain import DOMAINS
 from mooring.framework.running.budget import LEFT_OUT
+from mooring.framework.running.profile import Profile
 from mooring.model.objects import Pod
 
 NARROWED = "mooring/narrowed"  # where a cycle holds the only nodes the pod may go to
@@ -34,11 +36,11 @@ GONE_KEPT = 1000  # and of so many that went
 BEST_SHOWN = 5
 
 
-class Note(msgspec.Struct, frozen=True):
+class Note(msgspec.Struct, eq=False):
     """One decision, as it was noted."""
 
     pod: Pod
-    pod_class: PodClass | None  # None when the attempt ended before it was known
+    pod_class: PodClass | None  # None when the attempt ended before it was known, or its plugins are gone
     cycle: Cycle
     position: int  # in the cluster's history, before the decision took effect
     node: str  # "" when the pod got none
@@ -120,6 +122,13 @@ class Stories:
         """The pod is no longer there. Who asks about it, asks soon."""
         if (note := self._notes.pop(uid)) is not None:
             self._gone.put(uid, note)
+
+    def keep_classes(self, profiles: Collection[Profile]) -> None:
+        """What others than these decided is told in short from now on: nothing of their plugins stays."""
+        kept = set(map(id, profiles))
+        for _, note in chain(self._notes.items(), self._gone.items()):
+            if note.pod_class is not None and id(note.pod_class.profile) not in kept:
+                note.pod_class = None
 
     def undone(self, pod: Pod, message: str) -> None:
         """The pod does not get the node it was noted for after all."""

@@ -17,9 +17,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mooring.config.scheduler import Extender
-from mooring.engine.cycle.permit_waiting import LONGEST_WAIT_S
 from mooring.engine.decisions import Bind, Decision, Wait
 from mooring.engine.events import Event, Tick
+from mooring.engine.permit_waiting import LONGEST_WAIT_S
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.framework.api.handle import Api
 from mooring.framework.running.binding import BindingState

@@ -115,7 +115,7 @@ class _Round:
         """Totals of the feasible nodes, worked out from nothing; the two forms are compared on the way."""
         engine, full = self.engine, self.engine.placer.full
         shared = engine.specs.shared(wanted)
-        pod_class = engine.classes["default-scheduler"].of(shared)
+        pod_class = engine.hooks.classes["default-scheduler"].of(shared)
         cycle = Cycle("default-scheduler", 0.0)
         for _, method, _ in pod_class.pre_filters:
             method(cycle, shared)

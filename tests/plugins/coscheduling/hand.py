@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from mooring.cluster.cluster import Cluster
-from mooring.engine.intake.objects import Objects
+from mooring.engine.objects import Objects
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.handle import Lister, WaitingPod
 from mooring.framework.api.status import Code, Status

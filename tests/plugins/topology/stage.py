@@ -103,7 +103,7 @@ class Stage:
     def statuses(self, make: Any) -> dict[str, Status | None]:
         """What the plugin says of every node. What is kept says the same about which may be had."""
         wanted = self.engine.specs.shared(make("asked").build())
-        pod_class = self.engine.classes["default-scheduler"].of(wanted)
+        pod_class = self.engine.hooks.classes["default-scheduler"].of(wanted)
         table = self.engine.cluster.nodes
         alive = np.array(table.alive[: table.high])
         cycle = Cycle("default-scheduler", 0.0)
@@ -120,4 +120,6 @@ class Stage:
 
     def concerned(self, make: Any) -> bool:
         """Whether the plugin has anything to say about a pod."""
-        return self.plugin.name in self.engine.classes["default-scheduler"].of(make("asked").build()).signs
+        return (
+            self.plugin.name in self.engine.hooks.classes["default-scheduler"].of(make("asked").build()).signs
+        )

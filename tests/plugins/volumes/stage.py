@@ -9,7 +9,7 @@ import msgspec
 
 from mooring.cluster.columns import NodeColumns
 from mooring.config.feature_gates import FeatureGates
-from mooring.engine.intake.objects import Objects, ObjectsOfKind
+from mooring.engine.objects import Objects, ObjectsOfKind
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.status import Status

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mooring.engine.intake.object_changes import object_event
+from mooring.engine.queue.object_changes import object_event
 from mooring.framework.api.events import NODE, POD, Action, Hint
 from mooring.framework.api.plugin import Plugin
 from mooring.model.objects import Object, Pod

@@ -241,3 +241,10 @@ def put_all(cluster: Cluster, name: str, entries: dict[Any, Any], left_out: dict
     before = book._entries, book._left_out
     book._entries, book._left_out = entries, left_out
     return put_all, (name, *before)
+
+
+def shelve(cluster: Cluster, name: str, book: Book[Any, Any]) -> Change:
+    """Another book has the name."""
+    before = cluster.books.by_name[name]
+    cluster.books.by_name[name] = book
+    return shelve, (name, before)

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable, Container, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mooring.cluster.books.book import Book, Draft, leave_out, put_all, touch
+from mooring.cluster.books.book import Book, Draft, leave_out, put_all, shelve, touch
 from mooring.cluster.pods import PROMISED, RELEASING, Hold, Placed
 from mooring.cluster.view import StaticNode
 from mooring.errors import BookError, InvariantError, wants_the_end
@@ -41,6 +41,7 @@ class Books:
         self._cluster = cluster
         self.by_name: dict[str, AnyBook] = {}
         self.told: tuple[AnyBook, ...] = ()  # all of them
+        self.drafted: dict[str, AnyBook] | None = None  # books of plugins that are being made, until placed
         self.taking = False  # whether any of them is told of pods that come and go
         self.following = False  # whether any of them is told when a pod or a node is another one
         self.open: list[Statement] = []  # statements that are neither final nor undone, the newest last
@@ -56,13 +57,24 @@ class Books:
         """The book of that name. For the first who asks it is made with the arguments, from the pods that are
         there."""
         book = self.by_name.get(kind.name)
-        if book is None:
+        if self.drafted is not None and type(book) is not kind:
+            book = self.drafted.get(kind.name) or self.drafted.setdefault(kind.name, kind(*arguments))
+        elif book is None:
             book = self._placed(kind(*arguments))
         elif kind.name in self._inherited:
             book = self._replaced(book, kind(*arguments))
         if type(book) is not kind:
-            raise BookError(f"two books are named {kind.name}: {_place(type(book))} and {_place(kind)}")
+            raise two_of_one_name(type(book), kind)
         return book
+
+    def place(self, book: AnyBook) -> None:
+        """Tells a book that was drafted from now on, and no longer the one that had its name. Who looks back
+        finds that one."""
+        before = self.by_name.get(book.name)
+        self._placed(book)
+        if before is not None:
+            before._shelf = Draft(before)  # what is still written there is for nobody else to read
+            self._cluster.history.extend([(shelve, (book.name, before))])
 
     def _placed(self, book: AnyBook) -> AnyBook:
         fresh = self._anew(book)
@@ -312,6 +324,10 @@ def _compare(what: str, kept: dict[Any, Any], found: dict[Any, Any]) -> None:
         key = next(key for key in (*kept, *found) if kept.get(key, missing) != found.get(key, missing))
         shown = f"{kept.get(key)!r} is kept and {found.get(key)!r} found"
         raise InvariantError(f"book {what}: of {key!r}, {shown}")
+
+
+def two_of_one_name(one: type[AnyBook], other: type[AnyBook]) -> BookError:
+    return BookError(f"two books are named {one.name}: {_place(one)} and {_place(other)}")
 
 
 def _place(kind: type[AnyBook]) -> str:

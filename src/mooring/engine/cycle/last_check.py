@@ -8,25 +8,22 @@ has a filter that counts what is free, nobody takes what is not there.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
 
 from mooring.engine.attempt import Attempt
+from mooring.engine.parts import Parts
 from mooring.engine.placement.fit_error import FitError, one_node
 from mooring.framework.api import answers
-from mooring.framework.running.forms import Filter
-
-if TYPE_CHECKING:
-    from mooring.engine.engine import Engine
 
 log = logging.getLogger("mooring.engine")
 
 MISFIT = "lets pod {} take a place on node {}, where it does not fit: {}"
 
 
-def misfit(engine: Engine, attempt: Attempt, row: int, counts: Filter) -> FitError | None:
+def misfit(parts: Parts, attempt: Attempt, row: int) -> FitError | None:
     """Why the pod does not fit where it is about to go, as the filter that counts says; None when it does.
     PluginFailed when that is the doing of a plugin."""
-    nodes, view, pod = engine.cluster.nodes, engine.view, attempt.pod
+    nodes, view, pod, counts = parts.cluster.nodes, parts.view, attempt.pod, attempt.pod_class.counts
+    assert counts is not None
     status = counts.one(attempt.cycle, pod, view.view(row), nodes, view)
     if status is None:
         return None
@@ -36,5 +33,5 @@ def misfit(engine: Engine, attempt: Attempt, row: int, counts: Filter) -> FitErr
             what = MISFIT.format(pod.key, name, status.message)
             raise answers.failed(hooks[-1].name, point, what)
     log.error("what is kept of %s is wrong: it does not fit on %s: %s", pod.key, name, status.message)
-    engine.placer.forget()
+    parts.placer.forget()
     return one_node(nodes, name, status)

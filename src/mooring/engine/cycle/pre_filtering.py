@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from mooring.engine.placement.classes import PodClass
-from mooring.engine.placement.placing import Narrowed
+from mooring.engine.placement.search import Narrowed
 from mooring.framework.api import answers
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.status import REJECTIONS, Code, Status, unresolvable

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from mooring.engine.attempt import Attempt
+from mooring.engine.parts import Parts
 from mooring.framework.api import answers
 from mooring.framework.api.session import Session, session_of
 from mooring.framework.api.status import Status
 
-if TYPE_CHECKING:
-    from mooring.engine.engine import Engine
 
-
-def open_session(engine: Engine, attempt: Attempt) -> None:
+def open_session(parts: Parts, attempt: Attempt) -> None:
     """Whatever comes of it, the session is to be closed."""
-    attempt.session = session = session_of(engine.view, attempt.pod, attempt.cycle.now)
+    attempt.session = session = session_of(parts.view, attempt.pod, attempt.cycle.now)
     for name, method, _ in attempt.profile.at("on_session_open"):
         with session.registering(name):
             answers.call(name, "on_session_open", method, session)
-    engine.observe(session)
+    parts.observe(session)
 
 
-def close_session(engine: Engine, attempt: Attempt) -> None:
-    engine.observe(None)
+def close_session(parts: Parts, attempt: Attempt) -> None:
+    parts.observe(None)
     for name, method, _ in attempt.profile.at("on_session_close"):
         try:
             method(attempt.session)

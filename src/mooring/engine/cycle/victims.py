@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from mooring.engine.cycle.permit_waiting import PermitWait
 from mooring.engine.decisions import Decision, Evict, Nominate
+from mooring.engine.parts import Parts
+from mooring.engine.permit_waiting import PermitWait
 from mooring.errors import ClusterError
 from mooring.framework.api import answers
 from mooring.framework.api.answers import PostFilterResult
 from mooring.model.objects import Pod
-
-if TYPE_CHECKING:
-    from mooring.engine.engine import Engine
 
 REASON = "PreemptionByScheduler"
 MESSAGE = "{scheduler}: preempting to accommodate a higher priority pod"
 IN_MEMORY = "preempted"
 
 
-def evict_for_pod(engine: Engine, plugin: str, pod: Pod, result: PostFilterResult) -> list[Decision]:
+def evict_for_pod(parts: Parts, plugin: str, pod: Pod, result: PostFilterResult) -> list[Decision]:
     """Victims that wait at permit lose their place at once; the others are to be deleted."""
     message = MESSAGE.format(scheduler=pod.spec.scheduler_name)
     waiting: list[PermitWait] = []
     evictions: list[Decision] = []
     try:
-        with engine.cluster.statement() as statement:
+        with parts.cluster.statement() as statement:
             for victim in result.victims:
-                wait = engine.waiting.get(victim.metadata.uid)
+                wait = parts.waiting.get(victim.metadata.uid)
                 if wait is None:
                     node = statement.evict(victim.metadata.uid).node
                 else:
@@ -37,19 +33,19 @@ def evict_for_pod(engine: Engine, plugin: str, pod: Pod, result: PostFilterResul
                 evictions.append(Evict(victim, pod.key, REASON, message, node, pod, in_memory))
     except ClusterError as error:
         raise answers.failed(plugin, "post_filter", str(error)) from error
-    if engine.outcomes is not None and result.victims:
-        engine.outcomes.evicted(len(result.victims))
+    if parts.pod_metrics is not None and result.victims:
+        parts.pod_metrics.evicted(len(result.victims))
     for wait in waiting:
         wait.preempt(plugin, IN_MEMORY)
-    return [*_overtake(engine, pod, result.nominated), *evictions]
+    return [*_overtake(parts, pod, result.nominated), *evictions]
 
 
-def _overtake(engine: Engine, pod: Pod, node_name: str | None) -> list[Decision]:
+def _overtake(parts: Parts, pod: Pod, node_name: str | None) -> list[Decision]:
     """Pods of a lower priority that were to come to the node look for another place."""
     if not node_name:
         return []
-    overtaken = [other for other in engine.nominator.on(node_name) if other.priority < pod.priority]
+    overtaken = [other for other in parts.nominator.on(node_name) if other.priority < pod.priority]
     for other in overtaken:
-        engine.nominator.remove(other.metadata.uid)
-    engine.activate(overtaken)
+        parts.nominator.remove(other.metadata.uid)
+    parts.activate(overtaken)
     return [Nominate(other, "") for other in overtaken]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -18,24 +17,20 @@ import numpy as np
 from mooring.cluster.columns import Bools
 from mooring.config.scheduler import Extender
 from mooring.engine.attempt import Attempt
+from mooring.engine.cycle.scheduling_cycle import SchedulingCycle, Step
 from mooring.engine.decisions import Bind, Consult, Decision
 from mooring.engine.events import Consulted
 from mooring.engine.extenders.parked_pod import NOTHING_LEFT, Consultation, Left
 from mooring.engine.extenders.preemption_offers import Offered, Offering
+from mooring.engine.outcomes import PARKED, Failed, Outcome
 from mooring.engine.placement.fit_error import overlaid
 from mooring.engine.placement.full_evaluation import rows_mask
-from mooring.engine.placement.placing import Narrowed
 from mooring.engine.queue.hints import EXTENDER
 from mooring.engine.story import JUDGED, Judged
-from mooring.errors import PluginFailed
 from mooring.extender.interest import asking_order, is_interested
 from mooring.extender.wire import AnswerError, ExtenderArgs, NodeList, encode, read_filter, read_priorities
 from mooring.framework.api.offers import Offer
 from mooring.model.objects import Pod
-
-if TYPE_CHECKING:
-    from mooring.engine.cycle.scheduling_cycle import Step
-    from mooring.engine.engine import Engine
 
 log = logging.getLogger("mooring.extenders")
 
@@ -43,8 +38,9 @@ log = logging.getLogger("mooring.extenders")
 class Extenders:
     """The extenders of a configuration, and the pods that wait for them by uid."""
 
-    def __init__(self, engine: Engine, extenders: Sequence[Extender]) -> None:
-        self._engine = engine
+    def __init__(self, cycle: SchedulingCycle, extenders: Sequence[Extender]) -> None:
+        self._cycle = cycle
+        self._parts = cycle.parts
         self._all = extenders
         order = asking_order(extenders)
         self._filters = [n for n in order if extenders[n].filter_verb]
@@ -52,7 +48,7 @@ class Extenders:
         self._binders = [n for n in order if extenders[n].bind_verb]
         self._preempters = [n for n in order if extenders[n].preempt_verb]
         self._judges = tuple(dict.fromkeys((*self._filters, *self._prioritizers)))
-        self._offering = Offering(engine, extenders)
+        self._offering = Offering(self, cycle, extenders)
         self.consulting: dict[str, Consultation | Offered] = {}
         self._number = 0
         self._node_names = np.array([], object)
@@ -76,6 +72,12 @@ class Extenders:
         """The pod is gone, or has its place: answers that still come are for nobody."""
         self.consulting.pop(uid, None)
 
+    def start_over(self) -> None:
+        """Nodes that passed the filters of other plugins are nothing to go on with: pods are tried anew."""
+        for uid, parked in list(self.consulting.items()):
+            self.forget(uid)
+            self._parts.queue.put_back(parked.queued, self._parts.now)
+
     # asking
 
     def offer(self, attempt: Attempt, plugin: str, offer: Offer, reasons: Sequence[str]) -> bool:
@@ -89,52 +91,44 @@ class Extenders:
         attempt.decisions.append(self._offering.next(offered))
         return True
 
-    def begin(self, attempt: Attempt, narrowed: Narrowed | None) -> None:
+    def begin(self, attempt: Attempt) -> Outcome:
         """Parks a pod that is ready for the filters. The node it is nominated to is tried alone first."""
-        assert attempt.pod_class is not None
-        about = attempt.pod_class, attempt.cycle, attempt.pod, narrowed, attempt.session
-        own = self._engine.placer.own(*about)
+        own = self._parts.placer.own(attempt)
         if own is None:
-            self._begin_with(attempt, narrowed, self._engine.placer.feasible(*about))
-            return
-        self._park(attempt, self._left(rows_mask(self._engine.cluster.nodes.high, [own])), nominated=True)
+            return self._begin_with(attempt)
+        left = self._left(rows_mask(self._parts.cluster.nodes.high, [own]))
+        return self._park(attempt, left, nominated=True)
 
-    def _begin_again(self, attempt: Attempt) -> None:
+    def _begin_again(self, attempt: Attempt) -> Outcome:
         """The node the pod was nominated to will not do: all nodes are looked at."""
-        narrowed = self._engine.cycle.prepare(attempt)
-        assert attempt.pod_class is not None
-        ok = self._engine.placer.feasible(
-            attempt.pod_class, attempt.cycle, attempt.pod, narrowed, attempt.session
-        )
-        self._begin_with(attempt, narrowed, ok)
+        end = self._cycle.search.prepare(attempt)
+        return self._begin_with(attempt) if end is None else end
 
-    def _begin_with(self, attempt: Attempt, narrowed: Narrowed | None, ok: Bools) -> None:
+    def _begin_with(self, attempt: Attempt) -> Outcome:
+        ok = self._parts.placer.feasible(attempt)
         if ok.any():
-            self._park(attempt, self._left(ok), nominated=False)
-            return
-        assert attempt.pod_class is not None
-        about = attempt.pod_class, attempt.cycle, attempt.pod, narrowed, attempt.session
-        self._engine.cycle.not_placed(attempt, self._engine.placer.why_not(*about))
+            return self._park(attempt, self._left(ok), nominated=False)
+        return self._cycle.failures.way_out(attempt, self._parts.placer.why_not(attempt))
 
     def _left(self, ok: Bools) -> Left:
         """Nodes by row and by name; all names are kept until some node changes."""
-        nodes = self._engine.cluster.nodes
+        nodes = self._parts.cluster.nodes
         position = nodes.node_journal.position
         if position != self._named_at:
             self._named_at = position
             self._node_names = np.array([node.name if node else "" for node in nodes.objects], object)
         return Left(tuple(self._node_names[: len(ok)][ok].tolist()), ok, position)
 
-    def _park(self, attempt: Attempt, left: Left, *, nominated: bool) -> None:
+    def _park(self, attempt: Attempt, left: Left, *, nominated: bool) -> Outcome:
         self._number += 1
         filters = self._interested(self._filters, attempt.pod)
         consultation = Consultation(attempt.queued, attempt.pod, self._number, left, filters, nominated)
         questions = self._next(consultation)
         if not questions:  # a single node, and nobody filters: there is nothing to prioritize
-            self._finish(consultation, attempt)
-            return
+            return self._finish(consultation, attempt)
         self.consulting[attempt.pod.metadata.uid] = consultation
         attempt.decisions.extend(questions)
+        return PARKED
 
     def _next(self, consultation: Consultation) -> list[Decision]:
         """The next questions; none when everything is known."""
@@ -155,7 +149,7 @@ class Extenders:
         if self._all[number].node_cache_capable:
             body = ExtenderArgs(pod, node_names=tuple(names))
         else:
-            nodes = self._engine.cluster.nodes
+            nodes = self._parts.cluster.nodes
             known = (nodes.object_at(nodes.rows[name]) for name in names if name in nodes.rows)
             body = ExtenderArgs(pod, nodes=NodeList(tuple(known)))
         return Consult(consultation.queued.pod, number, verb, encode(body), consultation.number)
@@ -165,31 +159,31 @@ class Extenders:
 
     # answers
 
-    def heard(self, event: Consulted, now: float) -> list[Decision]:
+    def heard(self, event: Consulted) -> list[Decision]:
         """Carries on with the pod an answer is for."""
         uid = event.pod.metadata.uid
         consultation = self.consulting.get(uid)
         if consultation is None or not consultation.expects(event):
             return []
         if isinstance(consultation, Offered):
-            return self._heard_of_offer(consultation, event, now)
+            return self._heard_of_offer(consultation, event)
         consultation.awaited.discard(event.extender)
         if consultation.scoring:
             self._score(consultation, event)
         elif (failure := self._filter(consultation, event)) and not consultation.nominated:
-            return self._end(consultation, now, partial(_raise, failure))
+            return self._end(consultation, partial(_failed, failure))
         elif failure:
             consultation.left = NOTHING_LEFT
-        return self._carry_on(consultation, now)
+        return self._carry_on(consultation)
 
-    def _carry_on(self, consultation: Consultation, now: float) -> list[Decision]:
+    def _carry_on(self, consultation: Consultation) -> list[Decision]:
         if consultation.awaited:
             return []
         if consultation.left.names and (questions := self._next(consultation)):
             return questions
         if consultation.nominated and not consultation.left.names:
-            return self._end(consultation, now, self._begin_again)
-        return self._end(consultation, now, partial(self._finish, consultation))
+            return self._end(consultation, self._begin_again)
+        return self._end(consultation, partial(self._finish, consultation))
 
     def _filter(self, consultation: Consultation, event: Consulted) -> str:
         """Takes a filter's answer in. Returns what went wrong, if that matters."""
@@ -198,7 +192,7 @@ class Extenders:
             if event.error:
                 raise AnswerError(event.error)
             found = read_filter(event.answer, by_name=extender.node_cache_capable)
-            consultation.narrow(found, self._engine.cluster.nodes, extender.url_prefix)
+            consultation.narrow(found, self._parts.cluster.nodes, extender.url_prefix)
         except AnswerError as error:
             if not extender.ignorable:
                 return str(error)
@@ -215,44 +209,42 @@ class Extenders:
         except AnswerError as error:
             log.warning("extender %s does not prioritize: %s", extender.url_prefix, error)
 
-    def _heard_of_offer(self, offered: Offered, event: Consulted, now: float) -> list[Decision]:
+    def _heard_of_offer(self, offered: Offered, event: Consulted) -> list[Decision]:
         failure = self._offering.take_in(offered, event)
         if offered.extenders and offered.left and not failure:
             return [self._offering.next(offered)]
-        return self._end(offered, now, partial(self._offering.go_on, offered, failure))
+        return self._end(offered, partial(self._offering.go_on, offered, failure))
 
-    def _end(self, consultation: Consultation | Offered, now: float, step: Step) -> list[Decision]:
+    def _end(self, consultation: Consultation | Offered, step: Step) -> list[Decision]:
         """Nothing is awaited any more: the pod goes on as from the queue, on the cluster as it is."""
         queued = consultation.queued
         self.consulting.pop(queued.pod.metadata.uid, None)
         if queued.pod.terminating:
-            self._engine.queue.delete(queued.pod.metadata.uid)
+            self._parts.queue.delete(queued.pod.metadata.uid)
             return []
-        return self._engine.cycle.run(queued, now, step)
+        return self._cycle.run(queued, step)
 
-    def _finish(self, consultation: Consultation, attempt: Attempt) -> None:
+    def _finish(self, consultation: Consultation, attempt: Attempt) -> Outcome:
         """Takes the best of the nodes that are left, or says why none is."""
-        engine = self._engine
-        narrowed = engine.cycle.prepare(attempt)
-        assert attempt.pod_class is not None
-        pod_class, cycle, pod, session = attempt.pod_class, attempt.cycle, attempt.pod, attempt.session
-        known = engine.cluster.nodes.rows
-        left = consultation.left.rows(engine.cluster.nodes)
+        nodes, placer = self._parts.cluster.nodes, self._parts.placer
+        if (end := self._cycle.search.prepare(attempt)) is not None:
+            return end
+        known, narrowed = nodes.rows, attempt.narrowed
+        left = consultation.left.rows(nodes)
         if consultation.dropped:
-            cycle.write(JUDGED, Judged.of(left, consultation.reasons()))
+            attempt.cycle.write(JUDGED, Judged.of(left, consultation.reasons()))
         if narrowed is not None:
             left = left & rows_mask(len(left), (known[name] for name in narrowed.names if name in known))
-        choice = engine.placer.best_of(pod_class, cycle, pod, left, consultation.bonus(known), session)
+        choice = placer.best_of(attempt, left, consultation.bonus(known))
         if choice is not None:
-            engine.cycle.take(attempt, choice)
-            return
-        why = engine.placer.why_not(pod_class, cycle, pod, narrowed, session)
+            return self._cycle.places.take(attempt, choice)
+        why = placer.why_not(attempt)
         if consultation.dropped:
             attempt.refused = consultation.statuses
             given = {known[name]: status for name, status in consultation.statuses.items() if name in known}
             why = overlaid(why, given, EXTENDER)
-        engine.cycle.not_placed(attempt, why)
+        return self._cycle.failures.way_out(attempt, why)
 
 
-def _raise(message: str, attempt: Attempt) -> None:
-    raise PluginFailed(EXTENDER, "filter", message)
+def _failed(message: str, attempt: Attempt) -> Outcome:
+    return Failed(message, EXTENDER)

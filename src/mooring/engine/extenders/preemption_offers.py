@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from mooring.config.scheduler import Extender
 from mooring.engine.attempt import Attempt, Settled
+from mooring.engine.cycle.scheduling_cycle import SchedulingCycle
 from mooring.engine.decisions import Consult
 from mooring.engine.events import Consulted
+from mooring.engine.outcomes import Outcome
+from mooring.engine.parts import Outside
 from mooring.engine.placement.fit_error import FitError, overlaid
 from mooring.engine.queue.hints import EXTENDER
 from mooring.extender.wire import (
@@ -28,9 +30,6 @@ from mooring.extender.wire import (
 )
 from mooring.framework.api.offers import Answered, Offer, Room
 from mooring.model.objects import Pod
-
-if TYPE_CHECKING:
-    from mooring.engine.engine import Engine
 
 log = logging.getLogger("mooring.extenders")
 
@@ -79,10 +78,12 @@ class Offered:
 
 
 class Offering:
-    """Asks extenders about offers, on behalf of the engine."""
+    """Asks extenders about offers. `judges` knows which pods have their nodes filtered outside."""
 
-    def __init__(self, engine: Engine, extenders: Sequence[Extender]) -> None:
-        self._engine = engine
+    def __init__(self, judges: Outside, cycle: SchedulingCycle, extenders: Sequence[Extender]) -> None:
+        self._judges = judges
+        self._cycle = cycle
+        self._parts = cycle.parts
         self._all = extenders
 
     def next(self, offered: Offered) -> Consult:
@@ -115,7 +116,7 @@ class Offering:
         left = {}
         for name, victims in named.items():
             known = offered.left.get(name)
-            if known is None and name not in self._engine.cluster.nodes.rows:
+            if known is None and name not in self._parts.cluster.nodes.rows:
                 raise AnswerError(NO_NODE.format(name))
             pods = tuple(self._pod(known, name, each.uid, extender) for each in victims.pods)
             if pods:
@@ -131,30 +132,27 @@ class Offering:
         for victim in room.victims if room is not None else ():
             if victim.uid == uid:
                 return victim
-        placed = self._engine.cluster.pods.by_uid.get(uid)
+        placed = self._parts.cluster.pods.by_uid.get(uid)
         if placed is None or placed.node != node:
             raise AnswerError(NOT_THERE.format(url=extender.url_prefix, uid=uid, node=node))
         return placed.pod
 
-    def go_on(self, offered: Offered, failure: str, attempt: Attempt) -> None:
+    def go_on(self, offered: Offered, failure: str, attempt: Attempt) -> Outcome:
         """Looks at the pod afresh. Where extenders filter, a node that fits by now was not asked about."""
-        engine = self._engine
+        cycle, placer = self._cycle, self._parts.placer
         attempt.settled = offered.settled(failure)
-        narrowed = engine.cycle.prepare(attempt)
-        assert attempt.pod_class is not None
-        about = attempt.pod_class, attempt.cycle, attempt.pod, narrowed, attempt.session
-        assert engine.extenders is not None
-        if not engine.extenders.judge(attempt.pod):
-            found = engine.placer.place(*about)
+        if (end := cycle.search.prepare(attempt)) is not None:
+            return end
+        if not self._judges.judge(attempt.pod):
+            found = placer.place(attempt)
             if not isinstance(found, FitError):
-                engine.cycle.take(attempt, found)
-                return
+                return cycle.places.take(attempt, found)
         else:
-            rows = engine.cluster.nodes.rows
+            rows = self._parts.cluster.nodes.rows
             refused = {rows[name]: status for name, status in offered.refused.items() if name in rows}
-            found = engine.placer.why_not(*about)
+            found = placer.why_not(attempt)
             found = overlaid(found, refused, EXTENDER) if refused else found
-        engine.cycle.not_placed(attempt, found)
+        return cycle.failures.way_out(attempt, found)
 
 
 def _meta(room: Room) -> MetaVictims:

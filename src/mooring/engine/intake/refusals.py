@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mooring.cluster.charge import Charge
 from mooring.cluster.newest_entries import Recent
@@ -26,13 +26,12 @@ from mooring.engine.events import (
     PodChanged,
     PodDeleted,
 )
+from mooring.engine.intake.ingest import Ingest
+from mooring.engine.parts import Parts
 from mooring.errors import MooringError
 from mooring.framework.metrics.families import NOT_TAKEN_IN
 from mooring.model.amounts import LARGEST
 from mooring.model.objects import Node, NodeSpec, Object, ObjectMeta, Pod, PodSpec
-
-if TYPE_CHECKING:
-    from mooring.engine.engine import Engine
 
 log = logging.getLogger("mooring.engine")
 
@@ -46,8 +45,9 @@ EVERYTHING = Charge(
 class Refusals:
     """What becomes of an event that could not be taken in."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, parts: Parts, ingest: Ingest) -> None:
+        self._parts = parts
+        self._ingest = ingest
         self._told: Recent[tuple[str, str, str], bool] = Recent(TOLD)
         self.standing: dict[str, Decision] = {}  # what is told of objects that are there, by uid
         self._handlers: dict[type[Any], Callable[[Any, str], None]] = {
@@ -102,7 +102,7 @@ class Refusals:
         version = about.api_version if isinstance(about, Object) else "v1"
         meta = _identity(about.metadata)
         named = Object(api_version=version, kind=_kind(about), metadata=meta, data={})
-        return Refuse(named, message, next(iter(self._engine.profiles)))
+        return Refuse(named, message, next(iter(self._parts.hooks.profiles)))
 
     def _show(self, decision: Refuse | Wait, *, is_new: bool = True) -> None:
         """Now, unless that was done; and to who begins to decide: before, nobody carries decisions out."""
@@ -112,23 +112,25 @@ class Refusals:
         if len(standing) > STANDING:  # nobody is told when an object goes that was never read
             del standing[next(iter(standing))]
         if is_new:
-            self._engine.decide(decision)
+            self._parts.decided.append(decision)
 
     def _is_to_wait(self, about: Pod | Node | Object) -> bool:
         """Whether it is a pod that we are to place."""
         if not isinstance(about, Pod) or about.spec.node_name:
             return False
-        return about.spec.scheduler_name in self._engine.profiles
+        return about.spec.scheduler_name in self._parts.hooks.profiles
 
     def _count(self, kind: str) -> None:
-        if self._engine.meter is not None:
-            self._engine.meter.count(NOT_TAKEN_IN, kind).value += 1
+        if self._parts.meter is not None:
+            self._parts.meter.count(NOT_TAKEN_IN, kind).value += 1
 
     def _pod(self, pod: Pod, why: str, *, gone: bool = False) -> None:
-        engine, uid = self._engine, pod.metadata.uid
-        engine.forget(uid)
-        with engine.cluster.statement() as statement:
-            if uid in engine.cluster.pods.by_uid:
+        parts, uid = self._parts, pod.metadata.uid
+        self._ingest.forget(uid)
+        parts.binding.pop(uid, None)
+        parts.waiting.pop(uid, None)
+        with parts.cluster.statement() as statement:
+            if uid in parts.cluster.pods.by_uid:
                 statement.give_back(uid)
             if pod.spec.node_name and not gone:
                 stand_in = _stand_in(pod)
@@ -141,14 +143,14 @@ class Refusals:
         if pod.spec.unreadable:
             return EVERYTHING
         try:
-            return self._engine.cluster.charges.of(pod, bound=True)
+            return self._parts.cluster.charges.of(pod, bound=True)
         except Exception:
             return EVERYTHING
 
     def _node(self, node: Node) -> None:
-        engine = self._engine
-        if node.name in engine.cluster.nodes.rows:
-            with engine.cluster.statement() as statement:
+        parts = self._parts
+        if node.name in parts.cluster.nodes.rows:
+            with parts.cluster.statement() as statement:
                 statement.put_node(Node(metadata=_identity(node.metadata), spec=NodeSpec(unschedulable=True)))
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from mooring.engine.cycle.scheduling_cycle import SchedulingCycle
 from mooring.engine.decisions import SCHEDULER_ERROR, Decision, Evict, Wait
-from mooring.engine.gangs.gang_cycle import GroupCycle, Tried
+from mooring.engine.gangs.gang_cycle import GroupCycle, Starts, Tried
 from mooring.framework.metrics.families import (
     GANG_CYCLE_SECONDS,
     GROUP_ALGORITHM_SECONDS,
@@ -14,17 +13,14 @@ from mooring.framework.metrics.families import (
 )
 from mooring.framework.metrics.meter import Meter
 
-if TYPE_CHECKING:
-    from mooring.engine.engine import Engine
-
 SCHEDULED, WAITING, ERROR, UNSCHEDULABLE = "scheduled", "waiting_on_preemption", "error", "unschedulable"
 
 
 class MeteredGroupCycle(GroupCycle):
     """Counts and times attempts at groups."""
 
-    def __init__(self, meter: Meter, engine: Engine) -> None:
-        super().__init__(engine)
+    def __init__(self, meter: Meter, cycle: SchedulingCycle) -> None:
+        super().__init__(cycle)
         self._meter = meter
         self._began = 0.0
 
@@ -38,9 +34,9 @@ class MeteredGroupCycle(GroupCycle):
         self._meter.samples(GANG_CYCLE_SECONDS).observe(seconds)
         return decisions
 
-    def _start(self, tried: Tried, patches: dict[str, dict[str, Any] | None]) -> list[Decision]:
+    def _start(self, tried: Tried, starts: Starts) -> list[Decision]:
         self._searched()
-        return super()._start(tried, patches)
+        return super()._start(tried, starts)
 
     def _undo(self, tried: Tried) -> None:
         self._searched()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+from msgspec.structs import replace
 
 from mooring.cluster.columns import Bools
 from mooring.cluster.pods import Placed
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.lasting_answers import can_reject
+from mooring.engine.placement.placing import Placer
+from mooring.engine.placement.search import Search
 from mooring.framework.api import answers
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.domain import DomainPlugin
@@ -20,22 +23,17 @@ from mooring.framework.api.status import Status
 from mooring.framework.running.forms import Filter
 from mooring.model.objects import Pod
 
-if TYPE_CHECKING:
-    from mooring.engine.engine import Engine
-
 
 class NodeTrial:
     """One node in one statement that is rolled back, with a copy of the cycle."""
 
-    def __init__(self, engine: Engine, cycle: Cycle, pod: Pod, node_name: str) -> None:
-        self._engine = engine
-        self._pod = pod
-        self._class = engine.classes[cycle.profile].of(pod)
-        self._row = engine.cluster.nodes.rows[node_name]
-        self._statement = engine.cluster.statement()
+    def __init__(self, placer: Placer, search: Search, node_name: str) -> None:
+        self._placer = placer
+        self._row = placer.cluster.nodes.rows[node_name]
+        self._statement = placer.cluster.statement()
         self._removed: dict[str, Placed] = {}
-        _prepared(_filters(self._class, cycle), cycle, pod)
-        self._cycle = cycle.clone()
+        _prepared(_filters(search.pod_class, search.cycle), search.cycle, search.pod)
+        self._search = replace(search, cycle=search.cycle.clone())
 
     def __enter__(self) -> Self:
         return self
@@ -55,22 +53,21 @@ class NodeTrial:
         self._tell("add_pod", placed)
 
     def status(self) -> Status | None:
-        return self._engine.placer.status(
-            self._class, self._cycle, self._pod, self._row, self._engine.session
-        )
+        return self._placer.status(self._search, self._row)
 
     def _tell(self, point: str, placed: Placed) -> None:
+        cycle, pod = self._search.cycle, self._search.pod
         row = self._row if placed.row is None else placed.row
-        view = self._engine.view.view(row)
-        for name, method, _ in self._class.profile.at(point):
-            if name not in self._cycle.skip_filter:
-                answers.call(name, point, method, self._cycle, self._pod, placed.pod, view)
+        view = self._placer.view.view(row)
+        for name, method, _ in self._search.pod_class.profile.at(point):
+            if name not in cycle.skip_filter:
+                answers.call(name, point, method, cycle, pod, placed.pod, view)
 
 
-def demand_of(engine: Engine, cycle: Cycle, pod: Pod) -> Demand | None:
+def demand_of(placer: Placer, search: Search) -> Demand | None:
     """What must be free for the pod, when the plugin that asks for it is the first to look at pods."""
-    pod_class = engine.classes[cycle.profile].of(pod)
-    if engine.session is not None or pod_class.profile.at("before_filter"):
+    pod_class, cycle, pod = search.pod_class, search.cycle, search.pod
+    if search.session is not None or pod_class.profile.at("before_filter"):
         return None
     amounts: Amounts | None = None
     static: list[Filter] = []
@@ -88,40 +85,40 @@ def demand_of(engine: Engine, cycle: Cycle, pod: Pod) -> Demand | None:
         return None
     return Demand(
         amounts,
-        engine.placer.full.open_rows(pod_class, cycle, pod),
+        placer.full.open_rows(pod_class, cycle, pod),
         frozenset(form.name for form in static),
         not others,
-        OtherFilters.of(engine, others, cycle, pod) if others else None,
+        OtherFilters.of(placer, others, cycle, pod) if others else None,
     )
 
 
 class OtherFilters:
     """Filters that judge by domain, asked about rows whose pods they do not look at."""
 
-    def __init__(self, engine: Engine, forms: list[Filter], cycle: Cycle, pod: Pod, matter: Bools) -> None:
-        self._engine = engine
+    def __init__(self, placer: Placer, forms: list[Filter], cycle: Cycle, pod: Pod, matter: Bools) -> None:
+        self._placer = placer
         self._forms = forms
         self._cycle = cycle
         self._pod = pod
         self.matter = matter
 
     @classmethod
-    def of(cls, engine: Engine, forms: list[Filter], cycle: Cycle, pod: Pod) -> Self | None:
+    def of(cls, placer: Placer, forms: list[Filter], cycle: Cycle, pod: Pod) -> Self | None:
         """None when some of them do not say at whose pods they look."""
         if not _prepared(forms, cycle, pod):
             return None
         trial = cycle.clone()
-        matter = np.zeros(engine.cluster.nodes.high, np.bool_)
+        matter = np.zeros(placer.cluster.nodes.high, np.bool_)
         for form in forms:
             assert isinstance(form.plugin, DomainPlugin)
             rows = trial.read(form.plugin.state_key()).rows_that_matter()
             if rows is None:
                 return None
             matter[list(rows)] = True
-        return cls(engine, forms, trial, pod, matter)
+        return cls(placer, forms, trial, pod, matter)
 
     def status(self, row: int) -> Status | None:
-        nodes, view = self._engine.cluster.nodes, self._engine.view
+        nodes, view = self._placer.cluster.nodes, self._placer.view
         for form in self._forms:
             status = form.one(self._cycle, form.shown(self._pod), view.view(row), nodes, view)
             if status is not None:

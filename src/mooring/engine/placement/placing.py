@@ -27,17 +27,18 @@ from mooring.engine.placement.kept.evaluation import KeptEvaluation
 from mooring.engine.placement.kept.store import KeptEvaluations
 from mooring.engine.placement.nominator import Nominator
 from mooring.engine.placement.sampling import Sampling
+from mooring.engine.placement.search import Search
 from mooring.engine.placement.ties import Ties
 from mooring.engine.placement.verdicts import Verdicts
 from mooring.errors import PluginFailed
 from mooring.framework.api import answers
 from mooring.framework.api.cycle import Cycle
-from mooring.framework.api.session import Session
 from mooring.framework.api.status import Status, unresolvable
 from mooring.framework.running.budget import left_out
 from mooring.model.objects import Pod
 
 Rows = Sequence[int]
+NO_BONUS: Mapping[int, int] = MappingProxyType({})
 COUNTED = "mooring/counted"  # where a cycle holds how many nodes were looked at and how many take the pod
 
 
@@ -46,13 +47,6 @@ class Choice(msgspec.Struct, frozen=True):
 
     row: int
     totals: dict[str, int] | None = None
-
-
-class Narrowed(msgspec.Struct, frozen=True):
-    """The only nodes a pod may go to, and the plugins that say so."""
-
-    names: frozenset[str]
-    plugins: tuple[str, ...]
 
 
 class Placer:
@@ -66,8 +60,8 @@ class Placer:
         rng: random.Random,
         full: FullEvaluation | None = None,
     ) -> None:
-        self._cluster = cluster
-        self._view = view
+        self.cluster = cluster
+        self.view = view
         self._nominated = nominator.node_by_uid
         self._ties = Ties(cluster, view, rng)
         self._sampling = Sampling(cluster.nodes)
@@ -80,59 +74,39 @@ class Placer:
         self.keep_evaluations = True  # off: everything is evaluated afresh, for comparing the two
         self.evaluating = False  # plugins that keep their answers may not look around meanwhile
 
-    def place(
-        self, pod_class: PodClass, cycle: Cycle, pod: Pod, narrowed: Narrowed | None, session: Session | None
-    ) -> Choice | FitError:
+    def place(self, search: Search) -> Choice | FitError:
         """The best node, or why there is none."""
         self.evaluating = True
         try:
-            rows = None if narrowed is None else self._rows(narrowed.names)
-            choice = self._choose(pod_class, cycle, pod, rows, session)
-            return choice or self._why_not(pod_class, cycle, pod, narrowed, session)
+            return self._choose(search) or self._why_not(search)
         finally:
             self.evaluating = False
 
-    def feasible(
-        self, pod_class: PodClass, cycle: Cycle, pod: Pod, narrowed: Narrowed | None, session: Session | None
-    ) -> Bools:
+    def feasible(self, search: Search) -> Bools:
         """Which rows take the pod: as many as are looked for."""
         with self._asking():
-            rows = None if narrowed is None else self._rows(narrowed.names)
-            return self._feasible(pod_class, cycle, pod, rows, session)
+            return self._feasible(search, self._rows(search))
 
-    def own(
-        self, pod_class: PodClass, cycle: Cycle, pod: Pod, narrowed: Narrowed | None, session: Session | None
-    ) -> int | None:
+    def own(self, search: Search) -> int | None:
         """The node the pod is nominated to, if it takes the pod."""
         with self._asking():
-            rows = None if narrowed is None else self._rows(narrowed.names)
-            row = self._among_nominated.own_row(pod)
-            fits = row is not None and self._fits_own(pod_class, cycle, pod, row, rows, session)
-            return row if fits else None
+            row = self._among_nominated.own_row(search.pod)
+            return row if row is not None and self._fits_own(search, row) else None
 
-    def best_of(
-        self,
-        pod_class: PodClass,
-        cycle: Cycle,
-        pod: Pod,
-        among: Bools,
-        bonus: Mapping[int, int],
-        session: Session | None,
-    ) -> Choice | None:
+    def best_of(self, search: Search, among: Bools, bonus: Mapping[int, int]) -> Choice | None:
         """The best of some rows that takes the pod as things are now; `bonus` adds to their scores."""
+        pod_class, cycle, pod = search.pod_class, search.cycle, search.pod
         with self._asking():
-            ok = self.full.feasible(pod_class, cycle, pod, among & self._mask(None), session)
+            ok = self.full.feasible(pod_class, cycle, pod, among & self._mask(None), search.session)
             if self._nominated:
                 rows = set(np.flatnonzero(ok).tolist())
                 ok[list(self._among_nominated.statuses(pod_class, cycle, pod, rows))] = False
-            return self._best_scored(pod_class, cycle, pod, ok, session, bonus)
+            return self._best_scored(search, ok, bonus)
 
-    def why_not(
-        self, pod_class: PodClass, cycle: Cycle, pod: Pod, narrowed: Narrowed | None, session: Session | None
-    ) -> FitError:
+    def why_not(self, search: Search) -> FitError:
         """Which nodes do not take the pod, and why."""
         with self._asking():
-            return self._why_not(pod_class, cycle, pod, narrowed, session)
+            return self._why_not(search)
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
@@ -142,13 +116,12 @@ class Placer:
         finally:
             self.evaluating = False
 
-    def status(
-        self, pod_class: PodClass, cycle: Cycle, pod: Pod, row: int, session: Session | None
-    ) -> Status | None:
+    def status(self, search: Search, row: int) -> Status | None:
         """What the filters say of one node, also with the pods nominated to it on it."""
         self.evaluating = True
         try:
-            return self._among_nominated.status(pod_class, cycle, pod, row, session)
+            about = search.pod_class, search.cycle, search.pod
+            return self._among_nominated.status(*about, row, search.session)
         finally:
             self.evaluating = False
 
@@ -158,44 +131,34 @@ class Placer:
         self.verdicts.forget()
         self._among_nominated.forget()
 
-    def _choose(
-        self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None, session: Session | None
-    ) -> Choice | None:
+    def _choose(self, search: Search) -> Choice | None:
+        pod_class, cycle, pod, session = search.pod_class, search.cycle, search.pod, search.session
         if self._nominated or pod.status.nominated_node_name:
             own = self._among_nominated.own_row(pod)
             if own is not None and session is None:
                 self._lend(pod_class, cycle, pod)
-            if own is not None and self._fits_own(pod_class, cycle, pod, own, rows, session):
+            if own is not None and self._fits_own(search, own):
                 if self.count_nodes:
                     self._count(cycle, [own], 1)
-                if not self.keep_scores:
-                    return Choice(own)
-                return self._best_scored(pod_class, cycle, pod, self._mask([own]), session)
+                return self._best_scored(search, self._mask([own])) if self.keep_scores else Choice(own)
+        rows = None if search.narrowed is None else self._rows(search)
         if session is None and self.keep_evaluations and pod_class.keeps and pod_class.shared:
             try:
                 return self._choose_kept(pod_class, cycle, pod, rows)
             except PluginFailed:
                 pass  # the full evaluation runs plugins exactly as configured, and fails if it must
-        ok = self._feasible(pod_class, cycle, pod, rows, session)
+        ok = self._feasible(search, rows)
         if self.count_nodes:
             self._count(cycle, rows, int(ok.sum()))
-        return self._best_scored(pod_class, cycle, pod, ok, session)
+        return self._best_scored(search, ok)
 
-    def _fits_own(
-        self,
-        pod_class: PodClass,
-        cycle: Cycle,
-        pod: Pod,
-        own: int,
-        rows: Rows | None,
-        session: Session | None,
-    ) -> bool:
-        allowed = rows is None or own in rows
-        return allowed and self._among_nominated.fits(pod_class, cycle, pod, own, session)
+    def _fits_own(self, search: Search, own: int) -> bool:
+        rows = self._rows(search)
+        about = search.pod_class, search.cycle, search.pod
+        return (rows is None or own in rows) and self._among_nominated.fits(*about, own, search.session)
 
-    def _feasible(
-        self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None, session: Session | None
-    ) -> Bools:
+    def _feasible(self, search: Search, rows: Rows | None) -> Bools:
+        pod_class, cycle, pod, session = search.pod_class, search.cycle, search.pod, search.session
         self.full.keeps = self.keep_evaluations
         wanted = self._sampling.wanted(pod_class.profile.plan, rows)
         if wanted is not None and not self._nominated:
@@ -275,26 +238,19 @@ class Placer:
 
     # full evaluation
 
-    def _best_scored(
-        self,
-        pod_class: PodClass,
-        cycle: Cycle,
-        pod: Pod,
-        ok: Bools,
-        session: Session | None,
-        bonus: Mapping[int, int] = MappingProxyType({}),
-    ) -> Choice | None:
+    def _best_scored(self, search: Search, ok: Bools, bonus: Mapping[int, int] = NO_BONUS) -> Choice | None:
         """The best of the feasible nodes. A single one is not scored, unless scores are asked for."""
         feasible = np.flatnonzero(ok)
         if not len(feasible):
             return None
         if len(feasible) == 1 and not self.keep_scores:
             return Choice(int(feasible[0]))
-        pod, ok = self._before_score(pod_class, cycle, pod, ok)
+        pod_class, cycle = search.pod_class, search.cycle
+        pod, ok = self._before_score(pod_class, cycle, search.pod, ok)
         feasible = np.flatnonzero(ok)
         if pod_class.pre_scores:
             self.full.pre_score(pod_class, cycle, pod, ok)
-        scored = self.full.totals(pod_class, cycle, pod, ok, session)
+        scored = self.full.totals(pod_class, cycle, pod, ok, search.session)
         if bonus:
             scored[list(bonus)] += np.fromiter(bonus.values(), np.int64, len(bonus))
         totals = scored[feasible]
@@ -305,7 +261,7 @@ class Placer:
 
     def _before_score(self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools) -> tuple[Pod, Bools]:
         for name, method, _ in pod_class.profile.at("before_score"):
-            nodes = [self._view.view(row) for row in np.flatnonzero(ok).tolist()]
+            nodes = [self.view.view(row) for row in np.flatnonzero(ok).tolist()]
             answer = answers.call(name, "before_score", method, cycle, pod, nodes)
             if type(answer) is tuple:
                 pod, ok = answers.call(name, "before_score", self._to_score, name, pod, ok, answer)
@@ -321,7 +277,7 @@ class Placer:
             raise answers.failed(plugin, "before_score", what)
         wanted: list[NodeView] = answer[1]
         for node in wanted:
-            if node is not self._view.view(node.row) or not ok[node.row]:
+            if node is not self.view.view(node.row) or not ok[node.row]:
                 what = f"returned {answers.shown(node)}, which does not take the pod"
                 raise answers.failed(plugin, "before_score", what)
         if not wanted:
@@ -331,17 +287,17 @@ class Placer:
 
     # why not
 
-    def _why_not(
-        self, pod_class: PodClass, cycle: Cycle, pod: Pod, narrowed: Narrowed | None, session: Session | None
-    ) -> FitError:
+    def _why_not(self, search: Search) -> FitError:
         """The status of every node."""
-        nodes = self._cluster.nodes
+        pod_class, cycle, pod = search.pod_class, search.cycle, search.pod
+        narrowed, session = search.narrowed, search.session
+        nodes = self.cluster.nodes
         if narrowed is None and session is None:
             verdict = self.verdicts.of(pod_class, cycle, pod)
             if self._nominated:
                 verdict = self._among_nominated.verdict(pod_class, cycle, pod, verdict)
             return nodes_rejected(nodes, verdict.statuses, verdict.counts, resolvable=verdict.resolvable)
-        rows = None if narrowed is None else self._rows(narrowed.names)
+        rows = self._rows(search)
         by_row = dict(self.full.statuses(pod_class, cycle, pod, self._mask(rows), session))
         by_row.update(self._among_nominated.statuses(pod_class, cycle, pod, rows))
         counts = Counter(by_row.values())
@@ -350,19 +306,22 @@ class Placer:
         absent = unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(narrowed.plugins)}]")
         return nodes_rejected(nodes, by_row, counts, absent, narrowed.plugins)
 
-    def _rows(self, names: Iterable[str]) -> list[int]:
-        """Rows of the nodes of these names that there are, in the order the nodes joined."""
-        known = self._cluster.nodes.rows
-        return sorted((known[n] for n in names if n in known), key=self._cluster.nodes.arrival.__getitem__)
+    def _rows(self, search: Search) -> list[int] | None:
+        """Rows of the only nodes to ask that there are, in the order the nodes joined; None: all of them."""
+        if search.narrowed is None:
+            return None
+        nodes = self.cluster.nodes
+        known = (nodes.rows[name] for name in search.narrowed.names if name in nodes.rows)
+        return sorted(known, key=nodes.arrival.__getitem__)
 
     def _mask(self, rows: Rows | None) -> Bools:
         """The rows that hold a node, among the given ones if any are."""
-        nodes = self._cluster.nodes
+        nodes = self.cluster.nodes
         alive = nodes.alive[: nodes.high]
         return alive.copy() if rows is None else alive & rows_mask(nodes.high, rows)
 
     def _count(self, cycle: Cycle, rows: Rows | None, feasible: int) -> None:
-        cycle.write(COUNTED, (len(self._cluster.nodes) if rows is None else len(rows), feasible))
+        cycle.write(COUNTED, (len(self.cluster.nodes) if rows is None else len(rows), feasible))
 
     def _named(self, totals: Iterable[tuple[int, int]]) -> dict[str, int]:
-        return {self._cluster.nodes.object_at(row).name: total for row, total in totals}
+        return {self.cluster.nodes.object_at(row).name: total for row, total in totals}

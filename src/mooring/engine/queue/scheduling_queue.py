@@ -6,14 +6,14 @@ their back-off unless nothing else is ready, and are held back by gates before t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from math import ceil
 
 from mooring.engine.queue.backoff import Backoff
 from mooring.engine.queue.heap import Heap
-from mooring.engine.queue.hints import AFTER_BACKOFF, IMMEDIATELY, SKIP, Hints, Requeue
+from mooring.engine.queue.hints import AFTER_BACKOFF, IMMEDIATELY, SKIP, Requeue
 from mooring.engine.queue.in_flight import InFlight
-from mooring.engine.queue.ordering import Order
+from mooring.engine.queue.queue_hooks import QueueHooks
 from mooring.engine.queue.queued_pod import ACTIVE, IN_FLIGHT, QueuedPod, Where
 from mooring.framework.api.events import ANY, Action, ClusterEvent
 from mooring.framework.api.status import Status
@@ -25,17 +25,25 @@ STUCK_AFTER_S = 300  # kube-scheduler's --pod-max-in-unschedulable-pods-duration
 
 UNSCHEDULABLE_TIMEOUT = ClusterEvent(ANY, Action.ALL, "UnschedulableTimeout")
 
-PreEnqueue = Callable[[Pod], Status | None]
+SWAPPED = ClusterEvent(ANY, Action.ALL, "PluginsSwapped")
 
 
 class SchedulingQueue:
     """Every pod that is not placed is in exactly one part."""
 
-    def __init__(self, order: Order, pre_enqueue: PreEnqueue, hints: Hints, backoff: Backoff) -> None:
-        self._pre_enqueue = pre_enqueue
-        self._hints = hints
+    def __init__(self, hooks: QueueHooks, backoff: Backoff) -> None:
+        self.hooks = hooks  # those in force
         self._backoff = backoff
         self._pods: dict[str, QueuedPod] = {}
+        self._make_heaps()
+        self._unschedulable: dict[str, QueuedPod] = {}
+        # Pods held by a gate, by scheduler name and gating plugin: an event passes over them together.
+        self._held: dict[tuple[str, str], dict[str, QueuedPod]] = {}
+        self._next_flush = float(FLUSH_EVERY_S)
+        self.in_flight = InFlight()
+
+    def _make_heaps(self) -> None:
+        order = self.hooks.order
         self._active = Heap(order.key, order.failed)
         self._backing_off = Heap(lambda queued: (queued.backoff_expiration, order.key(queued)), order.failed)
         self._erring = Heap(lambda queued: queued.backoff_expiration)
@@ -44,12 +52,6 @@ class SchedulingQueue:
             Where.BACKOFF: self._backing_off,
             Where.ERROR_BACKOFF: self._erring,
         }
-        self._unschedulable: dict[str, QueuedPod] = {}
-        # Pods held by a gate, by scheduler name and gating plugin: an event passes over them together.
-        self._held: dict[tuple[str, str], dict[str, QueuedPod]] = {}
-        self._next_flush = float(FLUSH_EVERY_S)
-        self.in_flight = InFlight()
-        self.order_of: Callable[[Pod], tuple[float, str] | None] | None = None
 
     def __iter__(self) -> Iterator[QueuedPod]:
         return iter(self._pods.values())
@@ -74,8 +76,8 @@ class SchedulingQueue:
     def add(self, pod: Pod, now: float) -> None:
         """A pod that wants a place: ready at once unless a gate holds it."""
         queued = self._pods[pod.metadata.uid] = QueuedPod(pod, now)
-        if self.order_of is not None:
-            queued.group = self.order_of(pod)
+        if self.hooks.sorts_groups:
+            queued.group = self.hooks.group_of(pod)
         self._enter_active(queued, now)
 
     def pop(self) -> QueuedPod | None:
@@ -100,8 +102,8 @@ class SchedulingQueue:
             self.add(pod, now)
             return
         queued.pod = pod
-        if self.order_of is not None:
-            queued.group = self.order_of(pod)
+        if self.hooks.sorts_groups:
+            queued.group = self.hooks.group_of(pod)
         if queued.where is IN_FLIGHT:
             for event in events:
                 self.in_flight.record(event)
@@ -142,6 +144,25 @@ class SchedulingQueue:
         self.in_flight.done(uid)
         self._requeue(queued, strategy, now, in_time=in_time)
 
+    def put_back(self, queued: QueuedPod, now: float) -> None:
+        """A pod in flight is to be tried anew, as if it had not been tried."""
+        self.in_flight.done(queued.pod.metadata.uid)
+        self._enter_active(queued, now)
+
+    def renew(self, now: float) -> None:
+        """Other hooks are in force: pods are sorted and gated anew. Those that wait for an event are tried
+        again, as who rejected them may be gone."""
+        ready = [queued for queued in self if queued.where in self._heaps]
+        self._make_heaps()
+        for queued in list(self):
+            queued.group = self.hooks.group_of(queued.pod) if self.hooks.sorts_groups else None
+        for queued in ready:
+            if (status := self.hooks.pre_enqueue(queued.pod)) is not None:
+                self._hold(queued, status)
+            else:
+                self._heaps[queued.where].push(queued)
+        self.move_all(SWAPPED, now)
+
     # waking
 
     @property
@@ -151,11 +172,11 @@ class SchedulingQueue:
 
     def move_all(self, event: ClusterEvent, now: float, *, but: str = "") -> None:
         """Something happened: every unschedulable pod it may help is tried again."""
-        if not self.listening or not self._hints.anyone_wants(event):
+        if not self.listening or not self.hooks.hints.anyone_wants(event):
             return
         woken = list(self._unschedulable.values())
         for (scheduler, gate), held in self._held.items():
-            if event.wildcard or self._hints.wanted(scheduler, gate, event):
+            if event.wildcard or self.hooks.hints.wanted(scheduler, gate, event):
                 woken.extend(held.values())
         for queued in woken:
             if queued.pod.metadata.uid != but:
@@ -213,7 +234,7 @@ class SchedulingQueue:
 
     def _wake(self, queued: QueuedPod, event: ClusterEvent, now: float) -> None:
         """Has a pod tried again if the event may help it. A gate that holds it has to hear of the event."""
-        strategy = self._hints.worth_requeuing(queued, event)
+        strategy = self.hooks.hints.worth_requeuing(queued, event)
         if strategy is SKIP or (queued.gating_plugin and self._still_held(queued)):
             return
         self._leave(queued)
@@ -221,7 +242,7 @@ class SchedulingQueue:
 
     def _still_held(self, queued: QueuedPod) -> bool:
         """Whether the gate a pod is behind holds it again: it stays where it is then."""
-        status = self._pre_enqueue(queued.pod)
+        status = self.hooks.pre_enqueue(queued.pod)
         if status is None or status.plugin != queued.gating_plugin:
             return False
         queued.gating_message = status.message
@@ -230,13 +251,13 @@ class SchedulingQueue:
     def _gate_hears(self, queued: QueuedPod, event: ClusterEvent) -> bool:
         """Whether the gate that holds a pod wants to know of an event, if one does."""
         gate, scheduler = queued.gating_plugin, queued.pod.spec.scheduler_name
-        return not gate or event.wildcard or self._hints.wanted(scheduler, gate, event)
+        return not gate or event.wildcard or self.hooks.hints.wanted(scheduler, gate, event)
 
     def _best(self, queued: QueuedPod, events: Iterable[ClusterEvent]) -> tuple[Requeue, bool]:
         """The most that events promise, and whether all that do are of places given back."""
         best, in_time = SKIP, True
         for event in events:
-            answer = self._hints.worth_requeuing(queued, event)
+            answer = self.hooks.hints.worth_requeuing(queued, event)
             if answer is IMMEDIATELY and not event.given_back:
                 return answer, False
             if answer is not SKIP:
@@ -287,7 +308,7 @@ class SchedulingQueue:
 
     def _enter_active(self, queued: QueuedPod, now: float) -> None:
         """Ready, unless a gate holds it."""
-        if (status := self._pre_enqueue(queued.pod)) is None:
+        if (status := self.hooks.pre_enqueue(queued.pod)) is None:
             self._to_active(queued, now)
         else:
             self._hold(queued, status)
@@ -300,7 +321,7 @@ class SchedulingQueue:
         self._active.push(queued)
 
     def _enter_backoff(self, queued: QueuedPod, *, in_time: bool = False) -> None:
-        if (status := self._pre_enqueue(queued.pod)) is not None:
+        if (status := self.hooks.pre_enqueue(queued.pod)) is not None:
             self._hold(queued, status)
             return
         queued.gating_plugin = queued.gating_message = ""

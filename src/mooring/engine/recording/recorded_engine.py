@@ -7,7 +7,8 @@ from collections.abc import Callable
 from mooring.engine.decisions import Decision
 from mooring.engine.engine import Engine
 from mooring.engine.events import Event
-from mooring.engine.recording.entries import Entry, Told, Turn
+from mooring.engine.hook_table import HookTable
+from mooring.engine.recording.entries import Entry, Stopped, Told, Turn
 
 
 class RecordedEngine(Engine):
@@ -25,4 +26,12 @@ class RecordedEngine(Engine):
         decided = super().schedule(now)
         if self.record is not None:
             self.record(Turn(now, decided))
+        return decided
+
+    def swap(self, table: HookTable, now: float) -> list[Decision]:
+        """Other plugins are nothing that could be recorded: the recording ends here, and says so."""
+        decided = super().swap(table, now)
+        if self.record is not None:
+            self.record(Stopped("other plugins were put in force"))
+            self.record = None
         return decided

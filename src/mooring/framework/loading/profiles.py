@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from mooring.config.document import Origin
 from mooring.config.profiles import ProfilePlan
@@ -14,6 +15,8 @@ from mooring.framework.metrics.meter import Meter
 from mooring.framework.running.budget import Budgets
 from mooring.framework.running.profile import Profile
 
+NO_PLUGINS: Mapping[str, Plugin] = MappingProxyType({})
+
 
 def make_profile(
     plan: ProfilePlan,
@@ -21,18 +24,22 @@ def make_profile(
     handle_for: Callable[[type[Plugin]], Handle],
     meter: Meter | None = None,
     budgets: Budgets | None = None,
+    known: Mapping[str, Plugin] = NO_PLUGINS,
 ) -> Profile:
-    """Makes each plugin of a plan once, however many points it serves. ConfigError with every mistake that
-    plugins find in their arguments."""
+    """Makes each plugin of a plan once, however many points it serves; one that is known, of the same class
+    and with the same arguments, is not made again. ConfigError with every mistake that plugins find in their
+    arguments."""
     names = plan.plugin_names()
     tie_breaker = () if plan.ties in ("Random", "First") or plan.ties in names else (plan.ties,)
-    plugins = {}
+    plugins: dict[str, Plugin] = {}
     mistakes: list[Mistake] = []
     cause: BaseException | None = None
     for name in (*names, *tie_breaker):
         plugin = registry.get(name)
         try:
-            plugins[name] = plugin(plan.args.get(name) or plugin.Args(), handle_for(plugin))
+            args = plan.args.get(name) or plugin.Args()
+            same = name in known and type(known[name]) is plugin and known[name].args == args
+            plugins[name] = known[name] if same else plugin(args, handle_for(plugin))
         except BaseException as error:
             if wants_the_end(error):
                 raise

@@ -226,7 +226,7 @@ def test_only_pods_with_a_selector_are_scored(selector: str) -> None:
     one = member(0, 1, 1)
     there.add(one.annotation(SELECTOR_ANNOTATION, selector) if selector else one)
     profile = there.engine.profiles["default-scheduler"]
-    found = there.engine.classes[profile.name].of(one.build())
+    found = there.engine.hooks.classes[profile.name].of(one.build())
     assert ("Coscheduling" in {form.name for form, _ in found.scorers}) is bool(selector)
     assert ("Coscheduling" in {hook.name for hook in found.pre_scores}) is bool(selector)
     assert found.keeps is not bool(selector)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.engine.intake.objects import Objects
+from mooring.engine.objects import Objects
 from mooring.errors import ManifestError
 from mooring.framework.api.handle import Lister
 from mooring.framework.loading.rehearsal import StageHandle

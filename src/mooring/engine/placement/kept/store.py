@@ -164,6 +164,7 @@ class KeptEvaluations:
         self._total = 0
         self._static.clear()
         self._matrices.clear()
+        self._kinds.clear()
         self._forms.forget()
 
     def check(self) -> None:

@@ -46,6 +46,10 @@ class Objects:
     def of(self, kind: str) -> ObjectsOfKind:
         return self._kinds.setdefault(kind, ObjectsOfKind())
 
+    def all(self) -> list[Object]:
+        """Every object, whatever its kind."""
+        return [found for lister in dict.fromkeys(self._of_group.values()) for found in lister]
+
     def put(self, found: Object) -> Object | None:
         """Keeps an object; returns what was there before."""
         for lister in self._listers(found):

@@ -1,0 +1,75 @@
+"""Before nodes are asked for a pod: transformers, its class, pre-filters, and the session around it all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from mooring.engine.attempt import Attempt
+from mooring.engine.cycle.failures import Failures
+from mooring.engine.cycle.pre_filtering import PreFilter, pre_filter, transform
+from mooring.engine.cycle.sessions import close_session, open_session, refusal
+from mooring.engine.outcomes import NO_NODE, NoNodes, Progress, Unfit
+from mooring.engine.parts import Parts
+from mooring.engine.placement.fit_error import rejected_before
+from mooring.engine.story import NARROWED
+from mooring.framework.api.status import Status
+
+T = TypeVar("T")
+Ready = Unfit | Progress | None  # None: nodes can be asked
+
+
+class NodeSearch:
+    """Has a pod ready for the filters."""
+
+    def __init__(self, parts: Parts, failures: Failures, pre_filter: PreFilter = pre_filter) -> None:
+        self._parts = parts
+        self._failures = failures
+        self._pre_filter = pre_filter
+
+    def run(self, attempt: Attempt, step: Callable[[Attempt], T]) -> T | Unfit | Progress | NoNodes:
+        """Takes a step with the pod as transformers make it, in a session if the profile opens one."""
+        profile = attempt.profile
+        if not self._parts.cluster.nodes.rows:
+            return NO_NODE
+        if profile.ledgers:
+            profile.begin(attempt.cycle, attempt.queued.pod)
+        if profile.transforms_pods:
+            changed = transform(profile, attempt.cycle, attempt.pod)
+            if isinstance(changed, Status):
+                return self._failures.rejected(attempt, changed)
+            attempt.pod = changed
+        if not profile.opens_sessions:
+            return step(attempt)
+        try:
+            open_session(self._parts, attempt)
+            return step(attempt)
+        finally:
+            close_session(self._parts, attempt)
+
+    def prepare(self, attempt: Attempt) -> Ready:
+        """Finds the pod's class and the only nodes to ask, as the pre-filters say."""
+        profile = attempt.profile
+        if profile.ledgers:
+            profile.begin(attempt.cycle, attempt.queued.pod)
+        attempt.narrowed = None
+        attempt.pod_class = pod_class = self._parts.hooks.classes[profile.name].of(attempt.pod)
+        if not pod_class.goes_straight_on and (end := self._narrow(attempt)) is not None:
+            return end
+        if attempt.session is not None and (status := refusal(attempt.session)) is not None:
+            return self._failures.rejected(attempt, status)
+        return None
+
+    def _narrow(self, attempt: Attempt) -> Ready:
+        before = self._pre_filter(attempt.pod_class, attempt.cycle, attempt.pod)
+        if before.rejection is not None:
+            why = rejected_before(self._parts.cluster.nodes, before.rejection)
+            if before.plugins:
+                why = msgspec.structs.replace(why, plugins=why.plugins | frozenset(before.plugins))
+            return self._failures.way_out(attempt, why)
+        if before.narrowed is not None:
+            attempt.cycle.write(NARROWED, before.narrowed)
+            attempt.narrowed = before.narrowed
+        return None
