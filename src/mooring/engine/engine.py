@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.view import ClusterView
@@ -16,7 +17,7 @@ from mooring.config.profiles import ProfilePlan
 from mooring.config.scheduler import Extender
 from mooring.engine.cycle.reserved_pods import ReservedPods
 from mooring.engine.decisions import Bind, Decision
-from mooring.engine.events import Consulted, Event, NotRead
+from mooring.engine.events import Consulted, Event, NotRead, PodAdded
 from mooring.engine.extenders.extenders import Extenders
 from mooring.engine.hook_table import HookTable
 from mooring.engine.intake.refusals import Refusals
@@ -28,7 +29,7 @@ from mooring.engine.queue.backoff import Backoff
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.engine.story import BEST_SHOWN, Story
 from mooring.engine.table_making import TableMaker
-from mooring.engine.table_swap import put_in_force
+from mooring.engine.table_swap import put_in_force, take_up
 from mooring.errors import InvariantError
 from mooring.framework.api.handle import Api
 from mooring.framework.loading.registry import Registry
@@ -57,12 +58,14 @@ class Engine:
         extenders: Sequence[Extender] = (),
         meter: Meter | None = None,
         budgets: Budgets | None = None,
+        cluster: Cluster | None = None,
     ) -> None:
         make = makers_for(meter)
         self.meter = meter
         gates = gates or FeatureGates()
         self._rng = random.Random(seed)
-        self.cluster = cluster = Cluster()
+        self.cluster = cluster = Cluster() if cluster is None else cluster
+        self._options: dict[str, Any] = {"backoff": backoff, "gates": gates, "extenders": extenders}
         self._books = cluster.books
         self.view = ClusterView(cluster.nodes, cluster.pods)
         self.nominator = Nominator()
@@ -198,6 +201,22 @@ class Engine:
             return self._flush()
         finally:
             self._busy = False
+
+    def fork(self, plans: Sequence[ProfilePlan] | None = None, registry: Registry | None = None) -> Engine:
+        """An engine that goes its own way from here, on a copy of the cluster; with other plans or plugins,
+        to see what they would decide. What is decided and not carried out yet counts as carried out there;
+        pods that want a place are tried anew, as after a restart. Nothing of it is metered or timed."""
+        if self._busy:
+            raise RuntimeError(BUSY)
+        of = self._parts.hooks
+        cluster = self.cluster.fork()
+        fork = Engine(plans or of.plans, registry or of.registry, cluster=cluster, **self._options)
+        fork._rng.setstate(self._rng.getstate())
+        take_up(fork._parts, self._parts)
+        for pod in self._parts.pending.values():
+            if pod.metadata.uid not in cluster.pods.by_uid:
+                fork.handle(PodAdded(pod), self.now)
+        return fork
 
     def story(self, key: str, best: int = BEST_SHOWN) -> Story | None:
         """Why the pod of that `namespace/name` is where it is, or waits; with so many of the best nodes."""

@@ -6,17 +6,19 @@ whoever needs a hook asks it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mooring.cluster.books.book import Book
 from mooring.cluster.labelsets import LabelSets
+from mooring.config.profiles import ProfilePlan
 from mooring.engine.placement.classes import ProfileClasses
 from mooring.engine.queue.hints import Hints
 from mooring.engine.queue.queue_hooks import QueueHooks, moment
 from mooring.framework.api import answers
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.preparation import LooksAhead
+from mooring.framework.loading.registry import Registry
 from mooring.framework.running.profile import Hook, Profile
 
 
@@ -29,10 +31,12 @@ class HookTable(QueueHooks):
         profiles: Mapping[str, Profile],
         hints: Hints,
         labelsets: LabelSets,
+        made_of: tuple[Sequence[ProfilePlan], Registry],
         books: Iterable[Book[Any, Any]] = (),
         follows: int = 0,
     ) -> None:
         super().__init__(profiles, hints)
+        self.plans, self.registry = made_of
         self.books = tuple(books)  # that come into force with it
         self.follows = follows
         self.number = follows + 1
@@ -45,9 +49,12 @@ class HookTable(QueueHooks):
         self._wakers = self._at("wake_at")
         self._networks = self._at("domains_of_nodes")
         self.looking_ahead = tuple({type(p): p for p in self.plugins() if isinstance(p, LooksAhead)}.values())
-        self.groups = {name: hooks[0] for name, p in profiles.items() if (hooks := p.at("group"))}
+        self.groups = {name: profile.at("group") for name, profile in profiles.items()}
         # Without a word on how its pods are sorted, a plugin has to be asked about every pod.
-        self.asks_for_every_group = any(p.at("group") and not p.at("order_of") for p in profiles.values())
+        self.asks_for_every_group = any(
+            {hook.name for hook in p.at("group")} - {hook.name for hook in p.at("order_of")}
+            for p in profiles.values()
+        )
 
     def plugins(self) -> Iterator[Plugin]:
         """Every instance."""

@@ -56,7 +56,8 @@ class TableMaker:
         _check_books(profiles, drafted)
         hints = self._hints(profiles.values(), extenders=self._judged_outside)
         follows = 0 if before is None else before.number
-        return HookTable(profiles, hints, self._parts.cluster.labelsets, drafted.values(), follows)
+        labelsets = self._parts.cluster.labelsets
+        return HookTable(profiles, hints, labelsets, (plans, registry), drafted.values(), follows)
 
     def _profile(
         self, plan: ProfilePlan, registry: Registry, known: Mapping[str, Mapping[str, Plugin]]

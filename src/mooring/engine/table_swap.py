@@ -36,7 +36,7 @@ def put_in_force(parts: Parts, ingest: Ingest, table: HookTable) -> None:
         parts.cluster.books.place(book)
     parts.placer.forget()
     parts.stories.keep_classes((*before.profiles.values(), *table.profiles.values()))
-    _tell_newcomers(parts, before, table)
+    _tell_newcomers(parts, set(map(id, before.plugins())))
     ingest.renew()
     if parts.outside is not None:
         parts.outside.start_over()
@@ -45,9 +45,26 @@ def put_in_force(parts: Parts, ingest: Ingest, table: HookTable) -> None:
         _renew_wait(wait, table)
 
 
-def _tell_newcomers(parts: Parts, before: HookTable, table: HookTable) -> None:
-    """Tells plugins that were not there of objects and pods, in the order of a restart."""
-    there = set(map(id, before.plugins()))
+def take_up(parts: Parts, original: Parts) -> None:
+    """Has an engine on a copy of another's cluster know what that one does, but for pods that want a place.
+    What it has decided counts as carried out."""
+    parts.now, parts.attempts = original.now, original.attempts
+    for found in original.objects.all():
+        parts.objects.put(found)
+    parts.others.update(original.others)
+    for placed in list(parts.cluster.pods.by_uid.values()):
+        if placed.hold is ASSUMED:
+            with parts.cluster.statement() as statement:
+                statement.confirm(placed.pod.on_node(placed.node))
+    _tell_newcomers(parts, set())
+    for uid, node_name in original.nominator.node_by_uid.items():
+        if uid in original.pending:
+            parts.nominator.nominate(original.pending[uid], node_name)
+
+
+def _tell_newcomers(parts: Parts, there: set[int]) -> None:
+    """Tells plugins in force that were not there of objects and pods, in the order of a restart."""
+    table = parts.hooks
     objects = [hook for hook in table.object_seen if id(hook.plugin) not in there]
     pods = [hook for hook in table.pod_seen if id(hook.plugin) not in there]
     for hook, found in product(objects, parts.objects.all() if objects else ()):

@@ -78,12 +78,14 @@ class GroupCycle:
 
     def run(self, queued: QueuedPod) -> list[Decision] | None:
         """One attempt at the group of a pod. None: the pod is tried alone."""
-        hook = self._parts.hooks.groups.get(queued.pod.spec.scheduler_name)
-        if hook is None:
-            return None
-        group = outcome_of(_group_of, hook, queued.pod)
-        if group is None:
-            return None
+        for hook in self._parts.hooks.groups[queued.pod.spec.scheduler_name]:
+            group = outcome_of(_group_of, hook, queued.pod)
+            if group is not None:
+                return self._run(queued, hook, group)
+        return None
+
+    def _run(self, queued: QueuedPod, hook: Hook, group: Group | Status | Failed) -> list[Decision]:
+        """With whom a pod is tried is the first plugin's word that has one."""
         if isinstance(group, Failed):
             group.log(queued.pod.key)
             return [self._fail(queued, group)]
