@@ -33,7 +33,7 @@ class Order:
         own: Callable[[Any], Any] | None = getattr(plugin, "sort_key", None)
         self._point = "less" if own is None else "sort_key"
         if own is None:
-            less = profile.timed(plugin.name, "less", plugin.less)  # type: ignore[attr-defined]
+            less = profile.timed(plugin.name, "less", plugin.less)
             own = cmp_to_key(lambda first, second: self._compare(less, first, second))
         elif not _is_ours(plugin):
             sort_key = profile.timed(plugin.name, "sort_key", own)

@@ -1,7 +1,7 @@
 """The one base class of every plugin, built in or yours.
 
 A plugin implements the points it needs, by name (`points.POINTS`), and nothing else. The framework
-finds them by looking; a method that is not there costs nothing.
+finds them by looking; a method that is not there costs nothing. `typed_points` has their types.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from mooring.framework.api.scope import Scope
 
 if TYPE_CHECKING:
     from mooring.framework.api.handle import Handle
+    from mooring.framework.api.typed_points import Points
     from mooring.model.objects import Pod
-
+else:
+    Points = object
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -36,7 +38,7 @@ class Default:
 WHOLE_POD = Default()
 
 
-class Plugin:
+class Plugin(Points):
     """Base of all plugins.
 
     name     the plugin's name in configurations and messages; the class name when not given

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
 
+from mooring.framework.api.queued import Queued
 from mooring.model.objects import Pod
 from mooring.workloads.gang import Gang, Member
 from mooring.workloads.keys import SUB_PRIORITY, TOPOLOGY_INDEX
 
 LAST = 2**31
-
-
-class Queued(Protocol):
-    """A pod in the queue."""
-
-    @property
-    def pod(self) -> Pod: ...
-
-    @property
-    def timestamp(self) -> float:
-        """When it joined the queue, in seconds."""
 
 
 SortKey = tuple[int, int, float, str, str, str]

@@ -12,6 +12,7 @@ from mooring.framework.api.events import UNSCHEDULABLE_POD, Action, Hint, Intere
 from mooring.framework.api.grouping import Group, GroupTrial, GroupWayOut
 from mooring.framework.api.handle import Handle
 from mooring.framework.api.plugin import concerns_only, nothing_to_do
+from mooring.framework.api.queued import Queued
 from mooring.framework.api.status import SKIP, Status, unresolvable, unschedulable, wait
 from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling import order, view
@@ -141,10 +142,10 @@ class Coscheduling(NetworkPoints):
         member = self._members.get(pod.metadata.uid)
         return None if member is None else (member.gang.group.created, member.gang.group.id)
 
-    def less(self, first: order.Queued, second: order.Queued) -> bool:
+    def less(self, first: Queued, second: Queued) -> bool:
         return self.sort_key(first) < self.sort_key(second)
 
-    def sort_key(self, queued: order.Queued) -> order.SortKey:
+    def sort_key(self, queued: Queued) -> order.SortKey:
         member = self._members.get(queued.pod.metadata.uid)
         return order.sort_key(queued, None if member is None else member.gang)
 
