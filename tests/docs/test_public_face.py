@@ -11,7 +11,13 @@ import pytest
 import mooring
 
 ROOT = Path(__file__).parents[2]
-GUIDES = [ROOT / "docs" / "plugin-guide.md", ROOT / "docs" / "testing.md", ROOT / "README.md"]
+DOCS = ROOT / "docs"
+GUIDES = [
+    DOCS / "plugin-guide.md",
+    DOCS / "testing.md",
+    ROOT / "README.md",
+    *sorted((DOCS / "guide").glob("*.md")),
+]
 EXAMPLES = sorted(each for each in (ROOT / "examples").rglob("*.py") if ".venv" not in each.parts)
 FENCE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 

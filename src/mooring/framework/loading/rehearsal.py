@@ -206,6 +206,10 @@ def _protect(plugin: Plugin) -> None:
 def _play(plugin: Plugin, handle: StageHandle, cluster: Cluster) -> None:
     for pod in _pods():
         cycle = Cycle("rehearsal", 0.0)
+        sign = answers.call(plugin.name, "sign", plugin.sign, pod)
+        answers.call(plugin.name, "sign", hash, sign)
+        if sign is None:
+            continue  # it has nothing to say about the pod, and is not asked
         pre_filter = getattr(plugin, "pre_filter", None)
         if pre_filter is not None:
             answer = answers.call(plugin.name, "pre_filter", pre_filter, cycle, pod)
@@ -213,12 +217,9 @@ def _play(plugin: Plugin, handle: StageHandle, cluster: Cluster) -> None:
                 continue  # it skips or rejects the pod: the rest would not run
             if not isinstance(answer, (set, frozenset)):
                 answers.status(plugin.name, "pre_filter", answer)
-        sign = answers.call(plugin.name, "sign", plugin.sign, pod)
-        answers.call(plugin.name, "sign", hash, sign)
-        if sign is not None:
-            for point in ("judges", "pre_filters"):
-                answers.call(plugin.name, point, getattr(plugin, point), sign)
-            _judge(plugin, handle, cycle, pod, cluster)
+        for point in ("judges", "pre_filters"):
+            answers.call(plugin.name, point, getattr(plugin, point), sign)
+        _judge(plugin, handle, cycle, pod, cluster)
 
 
 def _judge(plugin: Plugin, handle: StageHandle, cycle: Cycle, pod: Pod, cluster: Cluster) -> None:
