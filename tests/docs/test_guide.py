@@ -1,4 +1,4 @@
-"""The worked pages of the plugin guide are run: their policies are checked as at load, and their tests pass."""
+"""The worked pages of the plugin guide are run: their policies load, and their tests pass."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide"
 PAGES = sorted(page.stem for page in GUIDE.glob("*.md"))
