@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 # The same examples every time, so that a change is judged by what it changes. `make soak` looks for new ones.
-settings.register_profile("steady", derandomize=True)
+settings.register_profile("steady", derandomize=True, deadline=None)  # no test is about time
 if "MOORING_SOAK_EXAMPLES" not in os.environ:
     settings.load_profile("steady")
 
