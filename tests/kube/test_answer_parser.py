@@ -106,9 +106,29 @@ def test_a_server_may_close_the_connection(closing: str) -> None:
     assert not answer.keeps_alive
 
 
+def test_much_before_a_head_that_is_cut_is_no_long_head() -> None:
+    reader = AnswerReader()
+    (answer,) = reader.feed(sized(b"x" * 200_000) + b"HTTP/1.1 200 OK\r\nContent-Le")
+    assert len(answer.body) == 200_000
+    assert not reader.mistake
+    (answer,) = reader.feed(b"ngth: 2\r\n\r\nok")
+    assert answer.body == b"ok"
+
+
+@pytest.mark.parametrize("line", [b"A: b\r\n", b"A: " + b"x" * 1000])
+def test_trailers_that_do_not_end(line: bytes) -> None:
+    reader = AnswerReader()
+    reader.feed(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n")
+    for _ in range(70_000 // len(line)):
+        reader.feed(line)
+    assert "do not end" in reader.mistake
+
+
 @pytest.mark.parametrize(
     "data",
     [
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n",
+        b"HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n",
         b"SSH-2.0-OpenSSH\r\n\r\n",
         b"HTTP/1.1 abc\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
@@ -117,7 +137,17 @@ def test_a_server_may_close_the_connection(closing: str) -> None:
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhello\r\n",
         b"X" * 70_000,
     ],
-    ids=["other protocol", "no status", "bad length", "negative chunk", "bad chunk", "long chunk", "endless"],
+    ids=[
+        "upgrade",
+        "odd status",
+        "other protocol",
+        "no status",
+        "bad length",
+        "negative chunk",
+        "bad chunk",
+        "long chunk",
+        "endless",
+    ],
 )
 def test_what_is_no_answer_is_refused(data: bytes) -> None:
     reader = AnswerReader()

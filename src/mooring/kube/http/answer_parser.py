@@ -12,13 +12,15 @@ from mooring.errors import MooringError
 
 MOST_HEADER_BYTES = 64 * 1024
 MOST_BYTES = 256 * 1024 * 1024  # of an answer; whoever says more means no answer of an API server
-INTERIM = 200  # statuses below announce an answer, and are none
+INTERIM = range(100, 200)  # statuses that announce an answer, and are none
 WITHOUT_BODY = (204, 304)
 MANY_DIGITS = 9  # of a length: as many as MOST_BYTES has
 CONTENT_LENGTH = b"content-length"
 LENGTHS = (CONTENT_LENGTH, b"transfer-encoding")
 HEADERS_DO_NOT_END = "the answer's headers do not end"
 DOES_NOT_END = "the answer does not end"
+MOST_FRAMING = 16  # bytes around a byte of the body: chunks of one byte, with an extension each
+UPGRADES = "the server wants to speak another protocol"
 
 Fields = list[tuple[bytes, bytes]]
 
@@ -53,18 +55,22 @@ class AnswerReader:
         self._answers: list[Answer] = []
         self._fields: Fields = []
         self._parts: list[bytes] = []
-        self._size = self._head_size = 0
+        self._size = self._taken = 0  # bytes of the body, and in all
+        self._begun = 0  # answers so far
         self._in_head = False
 
     def feed(self, data: bytes) -> list[Answer]:
         """The answers that end in these bytes, in their order."""
+        begun, had_begun = self._begun, self.has_begun
         try:
             self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+        except httptools.HttpParserUpgrade:
+            self.mistake = UPGRADES
+        except httptools.HttpParserError as error:
             self.mistake = _words(error)
-        if self._in_head:
-            self._head_size += len(data)
-            if self._head_size > MOST_HEADER_BYTES:
+        if had_begun and self.has_begun and begun == self._begun:  # all of it is of one answer
+            self._taken += len(data)
+            if self._taken - self._size > MOST_HEADER_BYTES + MOST_FRAMING * self._size:
                 self.mistake = HEADERS_DO_NOT_END
         answers, self._answers = self._answers, []
         return answers
@@ -74,16 +80,17 @@ class AnswerReader:
         if not self.has_begun or self._in_head or self.mistake or self._has_length():
             return None
         self.on_message_complete()
-        answer = self._answers.pop()
-        answer.keeps_alive = False
-        return answer
+        for answer in self._answers:
+            answer.keeps_alive = False
+        return self._answers.pop() if self._answers else None
 
     # what the parser calls
 
     def on_message_begin(self) -> None:
         self.has_begun = self._in_head = True
+        self._begun += 1
         self._fields, self._parts = [], []
-        self._size = self._head_size = 0
+        self._size = self._taken = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._fields.append((name, value))
@@ -103,7 +110,9 @@ class AnswerReader:
         self.has_begun = False
         parser, parts = self._parser, self._parts
         status: int = parser.get_status_code()
-        if status >= INTERIM:
+        if status < INTERIM.start:
+            raise BadAnswer(f"the answer's status is {status}")
+        if status not in INTERIM:
             body = parts[0] if len(parts) == 1 else b"".join(parts)
             self._answers.append(Answer(status, self._fields, body, keeps_alive=parser.should_keep_alive()))
 

@@ -175,7 +175,7 @@ class Connection(asyncio.Protocol):
         self.usable = False
         if not self.waiting:
             return
-        answer = self._reader.end()
+        answer = self._reader.end() if error is None else None  # what was cut off is no end
         if answer is not None:
             self._answered(answer)
         else:

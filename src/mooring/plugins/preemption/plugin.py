@@ -193,8 +193,9 @@ class DefaultPreemption(Plugin, LooksAhead):
         return list(losses.with_fallen_gangs().values())
 
     def _may_go(self, room: Room, victims: Iterable[Placed], rule: VictimRule) -> bool:
-        """Whether pods of other nodes may still go."""
-        return all(rule.allows(each) for each in victims if each.node != room.node)
+        """Whether pods that are not named may go: those of gangs that fall because of who is."""
+        named = {victim.uid for victim in room.victims}
+        return all(rule.allows(each) for each in victims if each.pod.uid not in named)
 
     def _there(self, room: Room) -> list[Placed]:
         row = self._slots.nodes.rows.get(room.node)
