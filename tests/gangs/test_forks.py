@@ -9,9 +9,11 @@ import pytest
 
 from gangs.test_swaps import POLICIES, SwappedWorld, configured
 from gangs.world import World
-from mooring.engine.decisions import Bind
+from mooring import Plugin, wait
+from mooring.engine.decisions import Bind, Evict
 from mooring.engine.engine import Engine
 from mooring.engine.events import Bound, NodeDeleted, PodAdded, PodDeleted, Tick
+from mooring.testing import cluster, node, pod
 
 LIVES = 20
 
@@ -98,6 +100,32 @@ def test_what_is_under_way_counts_as_done() -> None:
     assert bind.pod.uid in world.engine.binding
     world.answer(1, fails=True)
     assert bind.pod.uid in fork.cluster.pods.by_uid
+
+
+def test_who_is_evicted_is_gone_there() -> None:
+    world = cluster(node("a").has(cpu=2))
+    world.schedule(pod("low").requests(cpu=2))
+    high = pod("high").requests(cpu=2).priority(1000).build()
+    world.engine.handle(PodAdded(high), 1.0)
+    decided = world.engine.schedule(1.0) or []
+    assert any(isinstance(each, Evict) for each in decided)
+    fork = world.engine.fork()
+    binds = [each for each in fork.schedule(1.0) or () if isinstance(each, Bind)]
+    assert [(each.pod.key, each.node) for each in binds] == [("default/high", "a")]
+
+
+def test_who_waits_at_permit_is_tried_anew() -> None:
+    class Patient(Plugin):
+        def permit(self, cycle: Any, pod: Any, node_name: str) -> Any:
+            return wait(60.0, "not yet")
+
+    world = cluster(node("a").has(cpu=2), policies=[Patient])
+    world.schedule(pod("slow"))
+    assert world.engine.waiting
+    fork = world.engine.fork()
+    assert len(fork.cluster.pods) == 0
+    fork.schedule(0.0)
+    assert list(fork.waiting) == list(world.engine.waiting)
 
 
 def test_who_is_at_work_is_not_forked() -> None:

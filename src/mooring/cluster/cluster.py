@@ -41,13 +41,17 @@ class Cluster:
         """Starts a set of changes that are kept or undone together."""
         return Statement(self)
 
-    def fork(self) -> Cluster:
+    def fork(self, *, counts: bool = True) -> Cluster:
         """An independent copy, with what is being tried at the moment as if it was final. Objects are shared,
-        since nobody changes them; tables are copied, entries of pods when they change. Nobody observes it."""
+        since nobody changes them; tables are copied, entries of pods when they change. Nobody observes it.
+        Without `counts`, pods are counted for who asks there, not as they were for who asked here."""
         fork = Cluster.__new__(Cluster)
         fork.nodes, fork.pods = self.nodes.fork(), self.pods.fork()
-        fork.labelsets = self.labelsets.fork()
-        fork.counts = self.counts.fork(fork.labelsets, fork.pods.by_uid.values)
+        fork.labelsets = self.labelsets.fork() if counts else LabelSets()
+        placed = fork.pods.by_uid.values
+        fork.counts = (
+            self.counts.fork(fork.labelsets, placed) if counts else PodCounts(fork.labelsets, placed)
+        )
         fork.charges = self.charges  # it knows what follows from requests, and nothing of this cluster
         fork.history = self.history.fork()
         fork.observers, fork.books = [], self.books.fork(fork)

@@ -205,11 +205,12 @@ class Engine:
     def fork(self, plans: Sequence[ProfilePlan] | None = None, registry: Registry | None = None) -> Engine:
         """An engine that goes its own way from here, on a copy of the cluster; with other plans or plugins,
         to see what they would decide. What is decided and not carried out yet counts as carried out there;
-        pods that want a place are tried anew, as after a restart. Nothing of it is metered or timed."""
+        pods that want a place, or wait at permit, are tried anew, as after a restart. It is neither metered
+        nor timed."""
         if self._busy:
             raise RuntimeError(BUSY)
         of = self._parts.hooks
-        cluster = self.cluster.fork()
+        cluster = self.cluster.fork(counts=False)  # plugins of its own ask, and see other objects
         fork = Engine(plans or of.plans, registry or of.registry, cluster=cluster, **self._options)
         fork._rng.setstate(self._rng.getstate())
         take_up(fork._parts, self._parts)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from itertools import product
 
-from mooring.cluster.pods import ASSUMED, Placed
+from mooring.cluster.pods import ASSUMED, RELEASING, Placed
 from mooring.engine.hook_table import HookTable, tell
 from mooring.engine.intake.ingest import Ingest
 from mooring.engine.parts import Parts
@@ -47,14 +47,17 @@ def put_in_force(parts: Parts, ingest: Ingest, table: HookTable) -> None:
 
 def take_up(parts: Parts, original: Parts) -> None:
     """Has an engine on a copy of another's cluster know what that one does, but for pods that want a place.
-    What it has decided counts as carried out."""
+    Binds and evictions that it has decided count as carried out; who waits at permit gives its place back."""
     parts.now, parts.attempts = original.now, original.attempts
     for found in original.objects.all():
         parts.objects.put(found)
     parts.others.update(original.others)
-    for placed in list(parts.cluster.pods.by_uid.values()):
-        if placed.hold is ASSUMED:
-            with parts.cluster.statement() as statement:
+    with parts.cluster.statement() as statement:
+        for uid, placed in list(parts.cluster.pods.by_uid.items()):
+            is_evicted = placed.hold is RELEASING and not placed.pod.terminating
+            if is_evicted or uid in original.waiting:
+                statement.give_back(uid)
+            elif placed.hold is ASSUMED:
                 statement.confirm(placed.pod.on_node(placed.node))
     _tell_newcomers(parts, set())
     for uid, node_name in original.nominator.node_by_uid.items():

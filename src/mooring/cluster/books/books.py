@@ -234,8 +234,9 @@ class Books:
     # books made anew
 
     def mend(self) -> None:
-        """Makes broken books anew. One that fails again and again is made anew only after as many tellings as
-        there are pods: so it costs no more than being told."""
+        """Makes broken books anew. One that fails again and again is made anew only after as many tellings
+        and looks at it as there are pods: so it costs no more than being told."""
+        self._tellings += 1
         pods = len(self._cluster.pods)
         for book in self.told:
             last = self._mended_at.get(book.name)

@@ -72,7 +72,6 @@ class InterPodAffinity(DomainPlugin):
         self._namespaces = handle.lister("Namespace")
         self._namespaces_seen = -1
         self._namespaces_changed: set[str] = set()  # since then
-        self._asks_namespaces = False
         self._carried: dict[Any, RowCounts] = handle.counts.carrier(self.name, self._carries)
 
     def sign(self, pod: Pod) -> Hashable:
@@ -200,7 +199,6 @@ class InterPodAffinity(DomainPlugin):
         mine = tuple(
             (kind, term) for kind, term in carried if self._makes_a_difference(kind) and term.matches_pod(pod)
         )
-        self._asks_namespaces |= any(term.asks_namespaces for term in every)
         mistake = next((term.mistake for term in every if term.mistake), "")
         return Known(pod, terms, frozenset(term.key for term in every), mistake, carried, mine)
 
@@ -249,13 +247,14 @@ class InterPodAffinity(DomainPlugin):
         return {NAME_LABEL: name, **labels}
 
     def _follow_namespaces(self) -> None:
-        """Counts anew when namespaces changed and some term selects by their labels."""
+        """Counts anew when namespaces changed and some term selects by their labels, whichever plugin asked:
+        counts outlive who asked for them."""
         version = self._namespaces.version
         if version == self._namespaces_seen:
             return
         self._namespaces_seen = version
         changed, self._namespaces_changed = self._namespaces_changed, set()
-        if self._asks_namespaces and self.handle.counts.recount(changed):
+        if self.handle.counts.recount(changed):
             self.handle.invalidate()
 
     def object_seen(self, before: Object | None, found: Object | None) -> None:
