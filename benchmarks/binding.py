@@ -65,8 +65,7 @@ async def floor(transport: Transport, pods: list[Pod], in_flight: int) -> dict[s
     async def send() -> None:
         for pod in left:
             path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/binding"
-            async with transport.send(Request("POST", path, body=binding(pod, "node-1"))) as response:
-                await response.read()
+            await transport.ask(Request("POST", path, body=binding(pod, "node-1")))
 
     measure = Measure(len(pods))
     await asyncio.gather(*(send() for _ in range(in_flight)))

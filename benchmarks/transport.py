@@ -14,6 +14,7 @@ import json
 import multiprocessing
 import ssl
 import time
+from contextlib import AbstractAsyncContextManager
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -22,7 +23,8 @@ import trustme
 
 from mooring.kube.access.access import Access, Secret, User
 from mooring.kube.client import Client
-from mooring.kube.http.transport import Request, Transport
+from mooring.kube.http.answer_parser import Answer
+from mooring.kube.http.transport import Check, Request, Stream, Transport
 from mooring.kube.resources import PODS
 
 BODY = b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201}'
@@ -67,8 +69,11 @@ class ThroughAiohttp:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def send(self, request: Request) -> Any:
-        return self._transport.send(msgspec.structs.replace(request, compress=True))
+    async def ask(self, request: Request, check: Check | None = None) -> Answer:
+        return await self._transport.ask(msgspec.structs.replace(request, compress=True), check)
+
+    def follow(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+        return self._transport.follow(request)
 
 
 def serve(channel: Connection, certificate: str | None) -> None:

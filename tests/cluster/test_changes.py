@@ -1,4 +1,4 @@
-"""The history: back to any earlier moment, and to now again."""
+"""The history: a fork as of any earlier moment, while the cluster stays as it is."""
 
 from __future__ import annotations
 
@@ -48,35 +48,39 @@ def without_free_rows(picture: dict[str, Any]) -> dict[str, Any]:
     return {name: part for name, part in picture.items() if name != "free"}
 
 
-def test_every_earlier_moment_comes_back_and_so_does_now(
+def test_every_earlier_moment_comes_back_and_now_stays(
     cluster: Cluster, told: list[tuple[int, dict[str, Any]]], picture: Make
 ) -> None:
     now = picture(cluster)
     for position, then in told:
-        with cluster.history.rewound(cluster, position):
-            cluster.check()
-            assert without_free_rows(picture(cluster)) == without_free_rows(then)
+        fork = cluster.as_of(position)
+        fork.check()
+        assert without_free_rows(picture(fork)) == without_free_rows(then)
         assert picture(cluster) == now
+        assert not cluster.pods.shared
 
 
-def test_a_rewound_history_still_reaches_as_far(
+def test_who_looks_back_can_look_back_further(
     cluster: Cluster, told: list[tuple[int, dict[str, Any]]], picture: Make
 ) -> None:
-    with cluster.history.rewound(cluster, 3):
-        pass
-    assert cluster.history.position == told[-1][0]
-    with cluster.history.rewound(cluster, 0):
-        assert picture(cluster)["nodes"] == {}
-        assert picture(cluster)["pods"] == {}
+    position, then = told[3]
+    fork = cluster.as_of(told[9][0]).as_of(position)
+    assert (fork.history.position, cluster.history.position) == (position, told[-1][0])
+    assert without_free_rows(picture(fork)) == without_free_rows(then)
+    assert picture(fork.as_of(0))["nodes"] == {}
 
 
-def test_an_error_while_rewound_comes_back_to_now(
+def test_what_is_being_tried_may_stand_in_the_way(
     cluster: Cluster, told: list[tuple[int, dict[str, Any]]], picture: Make
 ) -> None:
+    statement = cluster.statement()
+    statement.give_back("two")
     now = picture(cluster)
-    with pytest.raises(ZeroDivisionError), cluster.history.rewound(cluster, 2):
-        raise ZeroDivisionError
+    with pytest.raises(ClusterError, match="cannot be undone as things are"):
+        cluster.as_of(0)
     assert picture(cluster) == now
+    statement.roll_back()
+    assert picture(cluster.as_of(0))["pods"] == {}
 
 
 def test_what_is_rolled_back_leaves_no_history(two_nodes: Cluster, pod: Make) -> None:
@@ -98,9 +102,8 @@ def test_the_history_forgets_what_is_long_past(monkeypatch: pytest.MonkeyPatch, 
     assert not cluster.history.reaches(1)
     assert cluster.history.reaches(2)
     with pytest.raises(ClusterError, match="the history does not reach change 1"):
-        cluster.history.rewound(cluster, 1).__enter__()
-    with cluster.history.rewound(cluster, 2):
-        assert set(cluster.nodes.rows) == {"a", "b"}
+        cluster.as_of(1)
+    assert set(cluster.as_of(2).nodes.rows) == {"a", "b"}
     assert set(cluster.nodes.rows) == set("abcde")
 
 

@@ -10,7 +10,7 @@ import pytest
 from mooring.cluster import counts as counts_module
 from mooring.cluster import labelsets
 from mooring.cluster.cluster import Cluster
-from mooring.cluster.counts import RowCounts
+from mooring.cluster.row_counts import RowCounts
 from mooring.model.objects import Pod
 
 Make = Callable[..., Any]

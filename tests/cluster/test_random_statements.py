@@ -234,9 +234,9 @@ class Trial:
         self.marks = [(0, model.copy(), self.picture())]
         self.past = [(0, self.picture())]
 
-    def picture(self) -> dict[str, Any]:
+    def picture(self, cluster: Cluster | None = None) -> dict[str, Any]:
         """As of now, by value. How many free rows there are is of no interest."""
-        seen = deepcopy(self._picture(self.cluster))
+        seen = deepcopy(self._picture(cluster or self.cluster))
         assert not any(seen["free"].values())
         return {**seen, "free": {}}
 
@@ -289,9 +289,9 @@ class Trial:
     def look_back(self) -> None:
         now = self.picture()
         for position, then in self.past:
-            with self.cluster.history.rewound(self.cluster, position):
-                self.cluster.check()
-                assert self.picture() == then
+            fork = self.cluster.as_of(position)
+            fork.check()
+            assert self.picture(fork) == then
             assert self.picture() == now
 
 

@@ -309,19 +309,57 @@ def test_an_error_in_the_block_rolls_back(two_nodes: Cluster, pod: Make, picture
     assert two_nodes.history.position == 2
 
 
-def test_observers_are_told_of_places_taken_and_given_back_also_in_trials(
-    two_nodes: Cluster, pod: Make
-) -> None:
-    told: list[tuple[str, str]] = []
+@pytest.fixture
+def told(two_nodes: Cluster) -> list[tuple[str, str]]:
+    """What an observer is told."""
+    said: list[tuple[str, str]] = []
 
     class Observer:
         def taken(self, placed: Placed) -> None:
-            told.append(("taken", placed.pod.name))
+            said.append(("taken", placed.pod.name))
 
         def given_back(self, placed: Placed) -> None:
-            told.append(("given back", placed.pod.name))
+            said.append(("given back", placed.pod.name))
+
+        def evicted(self, placed: Placed) -> None:
+            said.append(("evicted", placed.pod.name))
+
+        def kept(self, placed: Placed) -> None:
+            said.append(("kept", placed.pod.name))
 
     two_nodes.observers.append(Observer())
+    return said
+
+
+def test_observers_are_told_of_evictions_and_of_their_undoing(
+    two_nodes: Cluster, pod: Make, told: list[tuple[str, str]]
+) -> None:
+    with two_nodes.statement() as statement:
+        statement.take(pod("one"), "a")
+    statement = two_nodes.statement()
+    statement.evict("one")
+    statement.keep("one")
+    statement.keep("one")
+    statement.roll_back()
+    assert [kind for kind, _ in told] == ["taken", "evicted", "kept", "evicted", "kept"]
+
+
+def test_observers_are_not_told_of_the_past(
+    two_nodes: Cluster, pod: Make, told: list[tuple[str, str]]
+) -> None:
+    with two_nodes.statement() as statement:
+        statement.take(pod("one"), "a")
+    told.clear()
+    assert not two_nodes.as_of(two_nodes.history.position - 1).pods.by_uid
+    assert told == []
+    with two_nodes.statement() as statement:
+        statement.give_back("one")
+    assert told == [("given back", "one")]
+
+
+def test_observers_are_told_of_places_taken_and_given_back_also_in_trials(
+    two_nodes: Cluster, pod: Make, told: list[tuple[str, str]]
+) -> None:
     statement = two_nodes.statement()
     statement.take(pod("one"), "a")
     statement.take(pod("two"), "a")

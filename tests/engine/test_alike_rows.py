@@ -24,7 +24,7 @@ from mooring.engine.placement.kept.alike_rows import AlikeRows
 from mooring.engine.placement.kept.rows import RowForms
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.scope import Scope
-from mooring.framework.running.forms import OverPods
+from mooring.framework.running.many_pods import OverPods
 from mooring.plugins.node_resources_fit import NodeResourcesFit
 
 SORTS: dict[str, dict[str, Any]] = {

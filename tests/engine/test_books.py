@@ -243,7 +243,7 @@ def test_a_book_is_asked_for_when_a_plugin_is_made() -> None:
         self.handle.book(FullNodes)
 
     stage = Stage(made("Late", pre_filter=pre_filter)).nodes("a")
-    assert "in the middle of a decision" in stage.wait(pod("p")).message
+    assert "by a plugin that is made already" in stage.wait(pod("p")).message
 
 
 # what goes wrong

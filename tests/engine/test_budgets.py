@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from engine.stage import Stage, made, pod
+from mooring.cluster.books.book import Book
 from mooring.engine.decisions import Bind, Wait
 from mooring.errors import ApiError, OverBudget, PointTimedOut
 from mooring.framework.api.cycle import Cycle
@@ -86,6 +87,56 @@ def test_one_call_that_takes_too_long_counts_with_its_answer(
         assert decisions == [Bind, Bind, Bind]
     assert "plugin Slow of profile default-scheduler is over its budget" in caplog.text
     assert sum(timed.counted(OVER_BUDGET).values()) == 3
+
+
+def test_opening_a_session_takes_nothing_of_the_time_for_its_first_pod() -> None:
+    time = Time()
+
+    def takes_long(self: Any, *about: Any) -> None:
+        time.now += 0.8
+
+    slow = made("Slow", on_session_open=takes_long, pre_filter=takes_long, on_session_close=takes_long)
+    timed = Timed(slow, time=time, nodes=["n"])
+    assert isinstance(timed.try_pod("p"), Bind)
+    assert timed.stage.cycle() is None
+    assert timed.counted(OVER_BUDGET) == {}
+
+
+@pytest.mark.parametrize("kind", ["pre_predicate", "predicate", "node_order"])
+def test_hooks_of_a_session_have_no_more_time_than_points(kind: str) -> None:
+    time = Time()
+
+    def takes_long(*about: Any) -> int | None:
+        time.now += 1.1
+        return 1 if kind == "node_order" else None
+
+    slow = made("Slow", on_session_open=lambda self, ssn: getattr(ssn, f"add_{kind}")(takes_long))
+    timed = Timed(slow, time=time, nodes=["n", "m", "o"])
+    for number in range(3):
+        timed.try_pod(f"p{number}")
+    began = time.now
+    refused = timed.try_pod("q")
+    assert (refused.reason, refused.plugins, time.now) == ("SchedulerError", ("Slow",), began)
+    assert "set aside" in refused.message
+
+
+@pytest.mark.parametrize("kind", ["allocate", "deallocate"])
+def test_handlers_are_told_whatever_they_take(kind: str) -> None:
+    """They are named, and go on hearing: what they keep must add up."""
+    time, heard = Time(), list[str]()
+
+    def takes_long(task: Any) -> None:
+        time.now += 3
+        heard.append(task.pod.name)
+
+    slow = made("Slow", on_session_open=lambda self, ssn: ssn.add_event_handler(**{kind: takes_long}))
+    timed = Timed(slow, time=time, nodes=["n"])
+    for number in range(5):
+        bind = timed.try_pod(f"p{number}")
+        assert isinstance(bind, Bind)
+        timed.stage.bind_failed(bind)
+    assert heard == [f"p{number}" for number in range(5)]
+    assert sum(timed.counted(OVER_BUDGET).values()) > 0
 
 
 @pytest.mark.parametrize("scope", [Scope.CLUSTER, Scope.ROW])
@@ -300,6 +351,38 @@ def test_why_names_who_took_too_long() -> None:
     assert timed.stage.plugin("Slow").asked == asked  # who asks why does not wait for it again
 
 
+def test_who_asks_why_does_not_use_up_the_time() -> None:
+    def score(self: Any, cycle: Any, pod: Pod, node: Any) -> int:
+        time.now += seconds[0]
+        return 0
+
+    time, seconds = Time(), [0.0]
+    timed = Timed(made("Slow", score=score), time=time)
+    timed.try_pod("p")
+    seconds[0] = 0.05
+    for _ in range(5):
+        before = time.now
+        assert timed.stage.engine.story("default/p") is not None
+        assert 1.0 < time.now - before < 2.0  # no longer than an attempt
+    seconds[0] = 0.0
+    timed.try_pod("q")
+    story = timed.stage.engine.story("default/q")
+    assert story is not None
+    assert story.left_out == {}
+    assert timed.counted(OVER_BUDGET) == {}
+
+
+def test_a_score_that_was_left_out_is_not_told() -> None:
+    timed = Timed(slow_at("score", time := Time(), 0.05), time=time)
+    timed.try_pod("p", slow=True)
+    before = time.now
+    story = timed.stage.engine.story("default/p")
+    assert story is not None
+    assert "Slow" in story.left_out
+    assert all("Slow" not in each.parts for each in story.best)
+    assert time.now == before
+
+
 def test_built_in_plugins_are_not_timed() -> None:
     stage = Stage(budgets=Budgets(Time())).nodes("n")
     assert not stage.engine.profiles["default-scheduler"].ledgers
@@ -320,3 +403,63 @@ def test_nothing_half_asked_is_kept() -> None:
     assert isinstance(found, Bind)
     assert found.node == "n99"
     timed.stage.engine.check(afresh=True)
+
+
+def slow_book(time: Time, seconds: float) -> type[Plugin]:
+    """A policy whose book takes so long about slow pods; or without end, until it is interrupted."""
+
+    class Laborious(Book[str, int]):
+        told = 0
+
+        def added(self, pod: Pod, node: Any) -> None:
+            Laborious.told += 1
+            if pod.labels.get("slow"):
+                time.now += seconds
+                if seconds > 10.0:
+                    raise PointTimedOut("takes longer than 10 s")
+            self.add("pods")
+
+        def removed(self, pod: Pod, node: Any) -> None:
+            self.add("pods", -1)
+
+    def begin(self: Any, args: Any, handle: Any) -> None:
+        Plugin.__init__(self, args, handle)
+        self.book = handle.book(Laborious)
+
+    def filter_(self: Any, cycle: Any, pod: Pod, node: Any) -> None:
+        self.book.count("pods")
+
+    return made("Slow", __init__=begin, filter=filter_)
+
+
+@pytest.mark.parametrize("seconds", [1.5, 11.0])
+def test_a_book_that_takes_too_long_is_named_and_set_aside(
+    seconds: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    timed = Timed(slow_book(time := Time(), seconds), time=time, nodes=["n"])
+    stage, book = timed.stage, timed.stage.plugin("Slow").book
+    for number in range(50):
+        stage.running(pod(f"slow{number}", "10m", labels=SLOW), "n")
+    assert book.told < 10
+    assert time.now - 1000.0 < 10 * seconds
+    assert "plugin Slow of profile default-scheduler is over its budget at Laborious.added" in caplog.text
+    assert timed.counted(OVER_BUDGET)["Slow", "Laborious.added", "default-scheduler"] >= 1
+    assert "the book Laborious failed" in timed.try_pod("p").message
+    told, before = book.told, time.now
+    for number in range(100):
+        timed.try_pod(f"q{number}")
+    assert (book.told, time.now) == (told, before)  # it is aside: nobody waits for it
+
+
+def test_a_book_that_is_quick_again_is_made_anew() -> None:
+    timed = Timed(slow_book(time := Time(), 1.5), time=time, nodes=["n"])
+    stage, book = timed.stage, timed.stage.plugin("Slow").book
+    for number in range(5):
+        stage.running(pod(f"slow{number}", "10m", labels=SLOW), "n")
+    assert book._broken
+    for number in range(5):
+        stage.delete(pod(f"slow{number}", "10m", labels=SLOW).on_node("n"))
+    time.now += 1000.0
+    stage.tick(100.0)
+    assert isinstance(timed.try_pod("p"), Bind)
+    assert dict(book.items()) == {"pods": 1}

@@ -275,10 +275,10 @@ def test_as_many_are_found_as_by_asking_all(percentage: int, take: int, pods: li
     reference = Sampling(table)
     find = placer.full.first
 
-    def compared(pod_class: Any, cycle: Any, wanted: Pod, order: Any, count: int, session: Any) -> Any:
+    def compared(pod_class: Any, cycle: Any, wanted: Pod, order: Any, count: int) -> Any:
         feasible = placer.full.feasible(pod_class, cycle, wanted, table.alive[: table.high].copy())
         expected = reference.first(set(np.flatnonzero(feasible).tolist()), None, count)
-        found, looked_at = find(pod_class, cycle, wanted, order, count, session)
+        found, looked_at = find(pod_class, cycle, wanted, order, count)
         assert np.flatnonzero(found).tolist() == sorted(expected)
         return found, looked_at
 

@@ -1,4 +1,4 @@
-"""Session hooks in a profile that decides a pod at a time: a session of one job with one task."""
+"""Session hooks in a profile that decides a pod at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def opening(name: str, register: Any, close: Any = None) -> type:
     return made(name, **members)
 
 
-def test_a_session_is_one_job_of_one_task() -> None:
+def test_a_pod_is_a_job_of_one_task() -> None:
     seen: list[Any] = []
     stage = Stage(opening("Looks", seen.append)).nodes("n")
     stage.now = 7.0
@@ -84,18 +84,6 @@ def test_event_handlers_hear_of_places_taken_and_given_back() -> None:
     stage.place(pod("p"))
     stage.wait(pod("q", labels={"no": "1"}))
     assert heard == ["+p@n", "+q@n", "-q@n"]
-    stage.running(pod("other"), "n")
-    assert len(heard) == 3
-
-
-def test_sessions_close_whatever_happens() -> None:
-    closed: list[str] = []
-    keeps = opening("Keeps", lambda ssn: None, lambda ssn: closed.append(ssn.jobs[0].name))
-    stage = Stage(keeps).nodes("n")
-    stage.place(pod("p"))
-    stage.wait(pod("q", "8"))
-    assert closed == ["default/p", "default/q"]
-    assert stage.engine.cluster.observers == []
 
 
 def test_hooks_end_with_their_session() -> None:
@@ -105,6 +93,7 @@ def test_hooks_end_with_their_session() -> None:
 
     stage = Stage(opening("Once", register)).nodes("n")
     stage.wait(pod("p"))
+    assert stage.cycle() is None
     assert stage.place(pod("q")) == "n"
 
 
@@ -131,7 +120,8 @@ def test_a_hook_that_fails_costs_its_pod_one_cycle(register: Any, named: str) ->
     refusal = stage.wait(p := pod("p", labels={"bad": "1"}))
     assert refusal.reason == "SchedulerError"
     assert f'"{named}"' in refusal.message
-    assert (stage.holds(p), stage.engine.cluster.observers) == ("", [])
+    assert stage.holds(p) == ""
+    assert stage.cycle() is None
     stage.place(pod("q"))
 
 

@@ -177,3 +177,66 @@ def test_a_plugin_that_cannot_say_it_again_spoils_no_story() -> None:
     assert story is not None
     assert (story.message, story.rejections) == (refusal.message, ())
     assert state(stage) == before
+
+
+def test_plugins_that_schedule_are_not_asked() -> None:
+    """Others are, about the cluster of then, while the one that schedules stays as it is."""
+    asked: list[tuple[Any, int, int]] = []
+
+    def score(self: Any, cycle: Any, pod: Any, node: Any) -> int:
+        asked.append((self, len(self.handle.cluster), len(stage.engine.view)))
+        return 0
+
+    stage = Stage(made("Looks", score=score)).nodes("n", "m")
+    stage.place(pod("p"))
+    stage.nodes("late")
+    asked.clear()
+    assert stage.engine.story("default/p") is not None
+    assert [(then, now) for _, then, now in asked] == [(2, 3), (2, 3)]
+    assert stage.plugin("Looks") not in {plugin for plugin, _, _ in asked}
+
+
+def test_plugins_that_are_asked_know_of_the_same_pods() -> None:
+    def seen(self: Any, pod: Any) -> None:
+        self.pods = {*getattr(self, "pods", ()), pod.name}
+
+    def look(self: Any, cycle: Any, pod: Any, node: Any) -> Any:
+        return unschedulable(f"knows of {' '.join(sorted(self.pods))}")
+
+    stage = Stage(made("Follows", pod_seen=seen, filter=look)).nodes("n")
+    stage.running(pod("there"), "n")
+    refusal = stage.wait(pod("p"))
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert [each.reason for each in story.rejections] == ["knows of p there"]
+    assert "knows of p there" in refusal.message
+
+
+def test_a_story_is_told_in_short_from_within() -> None:
+    """What is tried at the moment is in the cluster, and not in its history."""
+    told: list[Any] = []
+
+    def look(self: Any, cycle: Any, pod: Any, node: Any) -> None:
+        told.append(stage.engine.story("default/p"))
+
+    stage = Stage(made("Asks", filter=look)).nodes("n")
+    stage.place(pod("p"))
+    told.clear()
+    stage.place(pod("q"))
+    (story,) = told
+    assert (story.node, story.nodes, story.best) == ("n", 0, ())
+    assert stage.engine.story("default/p").nodes == 1
+
+
+def test_a_statement_that_is_open_spoils_no_story() -> None:
+    stage = Stage().nodes("n")
+    stage.place(pod("p"))
+    then = stage.engine.story("default/p")
+    statement = stage.engine.cluster.statement()
+    statement.give_back(pod("p").uid)
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert (story.node, story.nodes) == ("n", 0)
+    statement.roll_back()
+    stage.engine.check()
+    assert stage.engine.story("default/p") == then

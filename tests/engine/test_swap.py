@@ -15,7 +15,7 @@ from mooring.engine.decisions import Bind, Consult, Decision, Wait
 from mooring.engine.events import Bound, ObjectAdded, PodAdded
 from mooring.engine.recording.entries import Stopped
 from mooring.engine.recording.recorded_engine import RecordedEngine
-from mooring.errors import BookError, ConfigError
+from mooring.errors import ConfigError
 from mooring.framework.api.plugin import Plugin, PluginArgs
 from mooring.framework.api.scope import Scope
 from mooring.framework.api.status import Status, unschedulable, wait
@@ -191,7 +191,7 @@ def test_nobody_swaps_in_the_midst_of_a_cycle() -> None:
     assert said == ["the engine is at work: it cannot be asked from within"]
 
 
-def counting(step: int) -> type[Plugin]:
+def counting(step: int, **more: Any) -> type[Plugin]:
     """A policy with a book that counts pods by node, loaded anew: each time it is another class."""
     added = lambda self, pod, node: self.add(node.name, step)  # noqa: E731
     removed = lambda self, pod, node: self.add(node.name, -step)  # noqa: E731
@@ -204,7 +204,7 @@ def counting(step: int) -> type[Plugin]:
     def unreserve(self: Any, cycle: Any, pod: Pod, node_name: str) -> None:
         self.book.add("unreserved", 1)
 
-    return made("Counts", __init__=begin, reserve=lambda *a: None, unreserve=unreserve)
+    return made("Counts", __init__=begin, reserve=lambda *a: None, unreserve=unreserve, **more)
 
 
 def test_a_book_that_was_loaded_anew_is_made_from_the_pods_that_are_there() -> None:
@@ -219,7 +219,24 @@ def test_a_book_that_was_loaded_anew_is_made_from_the_pods_that_are_there() -> N
     assert dict(new.items()) == {"n": 20}
     stage.bind_failed(bind)  # its old plugin writes into the book it knows
     assert (dict(new.items()), old.count("unreserved")) == ({"n": 10}, 1)
-    assert stage.engine.story("default/p") is not None  # which looks back to before the swap
+    stage.engine.check()
+
+
+def test_a_story_from_before_a_swap_is_told_with_the_book_of_then() -> None:
+    def full(self: Any, cycle: Any, pod: Pod, node: Any) -> Any:
+        return unschedulable("full") if self.book.count(node.name) else None
+
+    stage = Stage(counting(1, filter=full)).nodes("n")
+    stage.place(there := pod("there"))
+    stage.wait(pod("p"))
+    stage.delete(there)
+    old = stage.plugin("Counts").book
+    swap(stage, counting(10))
+    for _ in range(2):
+        story = stage.engine.story("default/p")
+        assert story is not None
+        assert [each.reason for each in story.rejections] == ["full"]
+        assert dict(old.items()) == {}
     stage.engine.check()
 
 
@@ -239,7 +256,7 @@ def test_a_plugin_that_stays_shares_no_name_of_a_book_with_one_that_comes() -> N
     stage = Stage(stays).nodes("n")
     before = stage.engine.hooks
     plan, registry = config((*BUILT_IN, stays, comes))
-    with pytest.raises(BookError, match="two books are named PerNode"):
+    with pytest.raises(ConfigError, match='initializing plugin "Comes": .*two books are named PerNode'):
         stage.engine.table(plan.profiles, registry)
     assert stage.engine.hooks is before
     assert stage.place(pod("p")) == "n"

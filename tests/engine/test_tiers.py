@@ -133,7 +133,10 @@ def weighing(weight: int) -> str:
 
 
 @pytest.mark.parametrize("tier", TIERS)
-@pytest.mark.parametrize(("weight", "kind"), [(60, bases.NARROW), (100, bases.WIDE), (10_000, bases.WIDE)])
+@pytest.mark.parametrize(
+    ("weight", "kind"),
+    [(60, bases.NARROW), (100, bases.WIDE), (10_000, bases.WIDE), (6_000_000, bases.WIDEST)],
+)
 def test_scores_that_weigh_much(tier: str, weight: int, kind: Any) -> None:
     stage = world(nodes=20, text=weighing(weight))
     place_twice(stage.engine)
@@ -146,10 +149,10 @@ def test_scores_that_weigh_much(tier: str, weight: int, kind: Any) -> None:
     assert {kept.kind for kept in kept_of(stage)} == {kind}
 
 
-@pytest.mark.parametrize("weights", [[81], [82], [1, 2, 3], []])
+@pytest.mark.parametrize("weights", [[81], [82], [1, 2, 3], [], [2**22], [2**23], [2**31 - 1] * 100])
 def test_no_total_is_mistaken_for_another(weights: list[int]) -> None:
     """A row or a group that is not feasible comes out negative, whatever is added, and nothing overflows."""
-    kind = bases.kind_for(weights)
+    kind = bases.kind_for(bases.highest(weights))
     most, limits = 100 * sum(weights), np.iinfo(kind)
     assert most + most <= limits.max
     assert bases.nowhere(kind) + most < 0

@@ -242,8 +242,11 @@ def test_a_session_is_open_whenever_the_pod_is_looked_at() -> None:
     )
     world = Stage(watcher, base=BARE, extenders=(extender(),)).nodes("a", "b")
     question = park(world, pod("p"))
+    assert world.cycle() is None
     assert log == ["open", "close"]
     answer(world, question, {"NodeNames": ["a"]})
+    assert log == ["open", "close", "open"]
+    assert world.cycle() is None
     assert log == ["open", "close"] * 2
 
 

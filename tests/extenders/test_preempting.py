@@ -310,3 +310,35 @@ def test_nodes_an_extender_rejected_for_good_are_no_candidates() -> None:
     nominated, evicted, message = outcome(answer(world, question, left(a=["a1"])))
     assert (nominated, evicted) == ("a", ["a1"])
     assert message == "0/3 nodes are available: 1 no devices, 2 Insufficient cpu."
+
+
+def protecting(*names: str) -> Any:
+    return made("Protects", may_evict=lambda self, pod, victim: victim.name not in names)
+
+
+@pytest.mark.parametrize(
+    ("named", "goes"),
+    [
+        ({"a": ["a1", "a2", "a3"]}, (None, [])),
+        ({"a": ["a1"]}, (None, [])),
+        ({"a": ["a1", "a3"], "b": ["b1"]}, ("b", ["b1"])),
+        ({"a": ["a2", "a3"]}, ("a", ["a3", "a2"])),
+    ],
+)
+def test_pods_that_policies_protect_stay_whatever_extenders_answer(
+    named: dict[str, list[str]], goes: tuple[str | None, list[str]]
+) -> None:
+    world = crowded(preempting(), plugins=(protecting("a1"),))
+    question = ask(world, preemptor("3"))
+    nominated, evicted, _ = outcome(answer(world, question, left(**named)))
+    assert (nominated or None, sorted(evicted)) == (goes[0], sorted(goes[1]))
+    world.engine.check()
+
+
+def test_a_pod_that_is_protected_since_it_was_offered_stays() -> None:
+    spared: list[str] = []
+    policy = made("Protects", may_evict=lambda self, pod, victim: victim.name not in spared)
+    world = crowded(preempting(), plugins=(policy,))
+    question = ask(world, preemptor())
+    spared.append("b1")
+    assert outcome(answer(world, question, left(b=["b1"])))[:2] == (None, [])

@@ -11,7 +11,17 @@ import pytest
 
 from mooring.cluster.view import ClusterView
 from mooring.errors import PluginFailed
-from mooring.framework.api.session import HOOKS, Combine, HookTable, Job, Session, Task, session_of
+from mooring.framework.api.session import (
+    HOOKS,
+    LARGEST,
+    Combine,
+    HookTable,
+    Job,
+    Session,
+    Task,
+    alone,
+    session_of,
+)
 from mooring.framework.api.status import Code, Status, unschedulable
 
 NO = unschedulable("no").by("Plugin")
@@ -42,6 +52,8 @@ COMBINED: dict[str, tuple[Combine, tuple[Any, ...], Any, int]] = {
     "added up": (Combine.SUM, (1, 20, -3), 18, 3),
     "fractions too": (Combine.SUM, (1, 0.5, np.int64(2)), 3.5, 3),
     "nothing to add": (Combine.SUM, (), 0, 0),
+    "no sum is out of range": (Combine.SUM, (LARGEST, LARGEST), LARGEST, 2),
+    "nor below it": (Combine.SUM, (-LARGEST, -1.0), -LARGEST, 2),
     "all of them together": (Combine.UNION, ({"a"}, ["b", "a"], ()), {"a", "b"}, 3),
     "nobody to add": (Combine.UNION, (), set(), 0),
     "the first alone": (Combine.FIRST, ("x", "y"), "x", 1),
@@ -169,6 +181,24 @@ def test_a_session_registers_each_kind(view: ClusterView, pod: Callable[..., Any
     assert (session.now, session.jobs[0].tasks, session.cluster) == (5.0, (task,), view)
 
 
+def test_jobs_join_as_they_are_tried(view: ClusterView, pod: Callable[..., Any]) -> None:
+    one, two, three = (pod(name) for name in ("one", "two", "three"))
+    first = alone(one)
+    session = session_of(view, first, 5.0)
+    gang = Job("gang", (Task(two), Task(three)))
+    session.join(gang)
+    assert session.jobs == (first, gang)
+    assert [session.job_of(each) for each in (one, two, three)] == [first, gang, gang]
+    session.join(again := alone(one))
+    assert session.jobs[0] is session.job_of(one) is again
+    assert len(session.jobs) == 2
+
+
+def test_a_pod_that_never_joined_is_a_job_of_its_own(view: ClusterView, pod: Callable[..., Any]) -> None:
+    stranger = pod("stranger")
+    assert Session(view, (), now=0.0).job_of(stranger) == Job(stranger.key, (Task(stranger),))
+
+
 def test_event_handlers_are_told_of_their_side_only(view: ClusterView, pod: Callable[..., Any]) -> None:
     session, taken, given = Session(view, (), now=0.0), [], []
     with session.registering("Plugin"):
@@ -187,7 +217,7 @@ def test_hooks_end_with_their_session(view: ClusterView) -> None:
 
 
 def test_a_hook_that_nobody_will_ask_is_refused(view: ClusterView, pod: Callable[..., Any]) -> None:
-    session = session_of(view, pod(), 0.0)
+    session = session_of(view, alone(pod()), 0.0)
     adders = {
         name.removeprefix("add_"): getattr(session, name) for name in dir(session) if name.startswith("add_")
     }

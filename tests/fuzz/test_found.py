@@ -65,6 +65,13 @@ def test_a_length_of_five_thousand_digits() -> None:
     assert reader.mistake
 
 
+def test_a_status_that_is_none_and_no_length() -> None:
+    """It ended with the connection, and so did whoever read it."""
+    reader = AnswerReader()
+    assert reader.feed(b"HTTP/1.1 021 Created\r\n\r\nuntil the end") == []
+    assert (reader.end(), reader.mistake) == (None, "the answer's status is 21")
+
+
 def test_users_in_the_place_of_the_kind_of_a_kubeconfig(tmp_path: Path) -> None:
     """Their tokens are nobody's business."""
     file = tmp_path / "config"

@@ -65,6 +65,8 @@ CONFIG = load_config(
 class SharedWorld(World):
     """Objects go by kind and key; what the server has written it may tell later."""
 
+    config = CONFIG
+
     def __init__(self, seed: int) -> None:
         self.objects: dict[tuple[str, str], Object] = {}
         self.untold: list[tuple[str, str]] = []
@@ -107,7 +109,7 @@ class SharedWorld(World):
         """Whoever waits may wait for a volume or a licence."""
 
     def _start(self) -> Engine:
-        engine = make_engine(CONFIG, REGISTRY, seed=self.random.randrange(1000))
+        engine = make_engine(self.config, REGISTRY, seed=self.random.randrange(1000))
         for found in self.objects.values():
             engine.handle(ObjectChanged(found), self.now)
         for each in self.nodes.values():

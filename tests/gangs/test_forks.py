@@ -27,7 +27,11 @@ def picture(engine: Engine) -> Any:
     queued = sorted((each.pod.uid, each.where, each.attempts, each.timestamp) for each in engine.queue)
     books = {name: dict(book.items()) for name, book in engine.cluster.books.by_name.items()}
     held = sorted(engine.waiting), sorted(engine.binding), dict(engine.nominator.node_by_uid)
-    return columns, nodes.pods.array.tolist(), dict(nodes.rows), pods, queued, books, held, engine.now
+    gangs = {
+        key: (gang.terms, gang.group.satisfied, {uid: each.state for uid, each in gang.members.items()})
+        for key, gang in engine._parts.gangs.gangs.items()
+    }
+    return columns, nodes.pods.array.tolist(), dict(nodes.rows), pods, queued, books, held, gangs, engine.now
 
 
 def live_on(fork: Engine, draw: random.Random, world: World) -> None:

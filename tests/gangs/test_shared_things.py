@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from typing import TypeVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,10 +19,14 @@ from gangs.test_gang_properties import FROM_ONE, STEPS, Step
 
 MORE = {**STEPS, "tell_some": (3, (4,)), "add_pod": (8, (3, 3))}
 LIVES = 32
+W = TypeVar("W", bound=SharedWorld)
 
 
 def play(seed: int, steps: list[Step]) -> SharedWorld:
-    world = SharedWorld(seed)
+    return live(SharedWorld(seed), steps)
+
+
+def live(world: W, steps: list[Step]) -> W:
     for cpu in (6, 8):
         world.add_node(cpu)
     for name, numbers in steps:

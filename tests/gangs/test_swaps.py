@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gangs.world import CONFIG, REGISTRY, World
+from gangs.world import CONFIG, REGISTRY, World, random_steps
 from mooring.app.making import make_engine
 from mooring.config.load import SchedulerConfig, load_config
 from mooring.engine.engine import Engine
@@ -158,17 +158,9 @@ class SwappedWorld(World):
         self.seen["swapped while pods waited at permit"] += bool(self.engine.waiting)
         self.seen["swapped while pods were queued"] += len(self.engine.queue) > 0
         self.engine.check(afresh=True)
-        gangs = self._gangs_known()
         config = config or configured(self.draw, self.swaps)
         registry = REGISTRY if config is CONFIG else POLICIES
         self._take(self.engine.swap(self.engine.table(config.profiles, registry), self.now))
-        if self._gangs_known() is not gangs:  # as after a restart
-            bound = [
-                self.gang_of[uid].name
-                for uid, p in self.pods.items()
-                if p.spec.node_name and uid in self.gang_of
-            ]
-            self.satisfied = {name for name in self.satisfied if bound.count(name) >= self.gangs[name].needed}
         self._nobody_is_held_by_who_is_gone()
         self.engine.check(afresh=True)
         self.check()
@@ -200,9 +192,6 @@ class SwappedWorld(World):
         taken = sum(each.request.cpu_milli for each in self._placed() if each.spec.node_name == name)
         return 1000 * int(self.nodes[name].status.allocatable["cpu"]) - taken
 
-    def _gangs_known(self) -> Plugin:
-        return self.engine.profiles["default-scheduler"].plugins["Coscheduling"]
-
     def _start(self) -> Engine:
         config = configured(self.draw, self.swaps)
         engine = make_engine(config, POLICIES, seed=self.random.randrange(1000))
@@ -217,19 +206,7 @@ def lived(seed: int) -> SwappedWorld:
     world, draw = SwappedWorld(seed), random.Random(seed)
     for _ in range(3):
         world.add_node(draw.randint(2, 8))
-    steps = (
-        lambda: world.add_node(draw.randint(1, 8)),
-        lambda: world.lose_node(draw.randrange(9)),
-        lambda: world.add_gang(
-            draw.randint(1, 5), draw.randint(1, 5), 1, draw.randrange(3), draw.random() < 0.5
-        ),
-        lambda: world.add_pod(draw.randint(1, 4), draw.randrange(3)),
-        lambda: world.delete_any(draw.randrange(99)),
-        lambda: world.schedule(draw.randrange(20)),
-        lambda: world.answer(draw.randrange(9), draw.random() < 0.3),
-        lambda: world.wait(draw.choice((1, 5, 40, 400))),
-        lambda: world.restart(draw.randrange(4)),
-    )
+    steps = random_steps(world, draw)
     while world.swaps < SWAPS // LIVES:
         draw.choices(steps, (2, 1, 2, 6, 3, 8, 6, 3, 0.2))[0]()
         if draw.random() < 0.4:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -113,13 +113,15 @@ class World:
             self.started.discard(gang.name)
         self._tell(PodDeleted(gone))
 
-    def schedule(self, cycles: int) -> None:
+    def schedule(self, cycles: int) -> bool:
+        """Whether nothing is left to decide after so many cycles."""
         for _ in range(cycles):
             decisions = self.engine.schedule(self.now)
             if decisions is None:
-                return
+                return True
             self._take(decisions)
             self.check()
+        return False
 
     def answer(self, count: int, fails: bool) -> None:
         """Some binds are carried out, or one of them is refused."""
@@ -162,10 +164,10 @@ class World:
     def settle(self) -> None:
         """Everything that can happen by itself happens; then no gang waits that could start."""
         for _ in range(12):
-            self.schedule(10_000)
+            assert self.schedule(500), "pods go round and round"
             self.answer(len(self.unanswered), fails=False)
             self.wait(int(LONG_S / 6))
-        self.schedule(10_000)
+        assert self.schedule(500), "pods go round and round"
         self.answer(len(self.unanswered), fails=False)
         self.check()
         self._nobody_is_stuck()
@@ -262,3 +264,23 @@ class World:
             if count >= gang.needed and name not in self.started:
                 self.started.add(name)
                 self.seen["started"] += gang.needed > 1
+
+
+def random_steps(
+    world: World, draw: random.Random, *, members: int = 5, cpu: int = 4
+) -> list[Callable[[], Any]]:
+    """What may happen in a life: nodes, gangs of so many and pods of so many cores come and go, pods are
+    scheduled, binds are answered, time passes, the scheduler dies."""
+    return [
+        lambda: world.add_node(draw.randint(1, 8)),
+        lambda: world.lose_node(draw.randrange(9)),
+        lambda: world.add_gang(
+            draw.randint(1, members), draw.randint(1, members), 1, draw.randrange(3), draw.random() < 0.5
+        ),
+        lambda: world.add_pod(draw.randint(1, cpu), draw.randrange(3)),
+        lambda: world.delete_any(draw.randrange(99)),
+        lambda: world.schedule(draw.randrange(20)),
+        lambda: world.answer(draw.randrange(9), draw.random() < 0.3),
+        lambda: world.wait(draw.choice((1, 5, 40, 400))),
+        lambda: world.restart(draw.randrange(4)),
+    ]

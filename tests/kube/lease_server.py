@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from kube.played_server import Answer, refusal
+from kube.played_server import refusal
+from kube.scripted import Answer, Following
 from mooring.config.durations import Duration
 from mooring.config.scheduler import LeaderElection
 from mooring.errors import Unreachable
 from mooring.kube.client import Client
-from mooring.kube.http.transport import Request, Response
+from mooring.kube.http.transport import Request, Stream
 from mooring.kube.lease.lease import LeaderElector
 
 SETTINGS = LeaderElection(lease_duration=Duration(15), renew_deadline=Duration(10), retry_period=Duration(2))
@@ -62,7 +63,7 @@ class LeaseServer:
         return Answer(200, self.lease)
 
 
-class Line:
+class Line(Following):
     """One candidate's line to the server. What is cut off on the way there still arrives."""
 
     def __init__(self, server: LeaseServer, name: str) -> None:
@@ -74,7 +75,7 @@ class Line:
         self.loses: Callable[[], bool] = lambda: False
 
     @asynccontextmanager
-    async def send(self, request: Request) -> AsyncIterator[Response]:
+    async def follow(self, request: Request) -> AsyncIterator[Stream]:
         if self.is_cut:
             await asyncio.sleep(self.there())
             raise Unreachable(0, "connection refused", sent=False)

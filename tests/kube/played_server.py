@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from kube.scripted import Answer, Following
 from mooring.errors import Unreachable
-from mooring.kube.http.transport import Request, Response
+from mooring.kube.http.transport import Request, Stream
 from mooring.model.objects import Pod
 
 Happens = Callable[[Request], bool]
@@ -20,26 +21,11 @@ UNSENT = "unsent"  # it never left
 HANGS = "hangs"  # it stays without an answer, for ever
 
 
-class Answer:
-    """A response with a body."""
-
-    def __init__(self, status: int, data: Any) -> None:
-        self.status = status
-        self.headers: Mapping[str, str] = {}
-        self._data = data
-
-    async def read(self) -> bytes:
-        return json.dumps(self._data).encode()
-
-    async def bursts(self) -> AsyncIterator[list[bytes]]:
-        yield [await self.read()]
-
-
 def refusal(status: int, message: str, reason: str = "") -> Answer:
     return Answer(status, {"kind": "Status", "code": status, "message": message, "reason": reason})
 
 
-class PlayedServer:
+class PlayedServer(Following):
     """Keeps what it was asked in `asked`; `faults` are looked through for each request, first come first."""
 
     def __init__(self) -> None:
@@ -67,7 +53,7 @@ class PlayedServer:
         ]
 
     @asynccontextmanager
-    async def send(self, request: Request) -> AsyncIterator[Response]:
+    async def follow(self, request: Request) -> AsyncIterator[Stream]:
         self.asked.append((request.method, request.path, json.loads(request.body or b"null")))
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)

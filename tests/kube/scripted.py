@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar
 
 from mooring.errors import ApiError
-from mooring.kube.http.transport import Request, Response
+from mooring.kube.http import answer_parser
+from mooring.kube.http.transport import Check, Request, Stream
 
 T = TypeVar("T")
 
@@ -40,7 +42,21 @@ class Answer:
             raise self._then
 
 
-class Script:
+class Following(ABC):
+    """A sender that answers in one way, whether the answer is wanted whole or as it comes."""
+
+    @abstractmethod
+    def follow(self, request: Request) -> AbstractAsyncContextManager[Stream]: ...
+
+    async def ask(self, request: Request, check: Check | None = None) -> answer_parser.Answer:
+        if check is not None:
+            check()
+        async with self.follow(request) as found:
+            fields = [(name.encode(), value.encode()) for name, value in found.headers.items()]
+            return answer_parser.Answer(found.status, fields, await found.read())
+
+
+class Script(Following):
     """Answers one after the other; an exception is raised instead of an answer."""
 
     def __init__(self, *answers: Answer | Exception) -> None:
@@ -49,7 +65,7 @@ class Script:
         self._answers = iter(answers)
 
     @asynccontextmanager
-    async def send(self, request: Request) -> AsyncIterator[Response]:
+    async def follow(self, request: Request) -> AsyncIterator[Stream]:
         self.asked.append(request)
         answer = next(self._answers)
         if isinstance(answer, Exception):

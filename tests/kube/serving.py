@@ -77,8 +77,8 @@ async def connected(access: Access, credentials: Credentials | None = None) -> A
 
 async def ask(transport: Transport, path: str = "/version", **more: object) -> tuple[int, bytes]:
     """Status and body of a short request."""
-    async with transport.send(msgspec.structs.replace(Request("GET", path), **more)) as response:
-        return response.status, await response.read()
+    answer = await transport.ask(msgspec.structs.replace(Request("GET", path), **more))
+    return answer.status, answer.body
 
 
 async def ask_long(transport: Transport, path: str = "/version", **more: object) -> tuple[int, bytes]:

@@ -71,7 +71,6 @@ def played(server: Answering, seconds: float) -> tuple[int, int, list[int]]:
             most=MOST,
             probe=PROBE,
             on_width=told.append,
-            doze=lambda seconds: None,
         )
         await connections.warm(2)
         answers = 0
@@ -120,8 +119,8 @@ def test_who_is_slow_whatever_it_is_asked_is_found_out() -> None:
 
 def test_to_who_is_far_away_several_go_together() -> None:
     answers, connections, told = played(Answering(0.0, away_s=0.2), 10.0)
-    assert connections == pytest.approx(ENOUGH * 0.2 / TOGETHER, abs=2)
-    assert told == [TOGETHER * connections]
+    assert connections == pytest.approx(ENOUGH * 0.2 / TOGETHER, rel=0.2)  # answers are gathered meanwhile
+    assert told[-1] == TOGETHER * connections
     assert answers > 0.45 * CALLERS * 10.0 / 0.2
 
 
@@ -250,7 +249,7 @@ def test_what_is_only_read_tells_nothing_of_writes() -> None:
     async def play() -> tuple[bool, float]:
         listening = await asyncio.start_server(Answering(1.0), "127.0.0.1", 0)
         port = listening.sockets[0].getsockname()[1]
-        connections = Connections("127.0.0.1", port, None, limit=LEAST, most=MOST, doze=lambda seconds: None)
+        connections = Connections("127.0.0.1", port, None, limit=LEAST, most=MOST)
         await asyncio.gather(*(connections.exchange(PROBE, 10.0) for _ in range(LEAST)))
         was_known = connections._width.is_known
         await connections.exchange(ASK, 10.0)

@@ -45,8 +45,8 @@ async def over_http() -> AsyncIterator[tuple[OverHttp, list[str]]]:
     async def answer(request: web.Request) -> web.Response:
         kinds.append(request.content_type)
         asked = Request(request.method, request.path, body=await request.read())
-        async with played.send(asked) as found:
-            return web.Response(body=await found.read(), status=found.status, content_type="application/json")
+        found = await played.ask(asked)
+        return web.Response(body=found.body, status=found.status, content_type="application/json")
 
     async with serving(answer) as server, connected(Access(server=server.url)) as transport:
         yield OverHttp(Client(transport), played), kinds

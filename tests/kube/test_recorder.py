@@ -325,6 +325,40 @@ def test_all_are_sent_when_binding_pauses_and_goes_on() -> None:
     in_virtual_time(run())
 
 
+def test_few_are_called_when_binding_goes_on_at_once() -> None:
+    """Between two binds there is often nobody who binds, for no time at all."""
+
+    async def run() -> None:
+        recording, pauses = Recording(), 50
+        await recording.slots.take(BINDING)
+        for number in range(500):
+            recording.say(name=f"pod-{number}")
+        made = count_tasks()
+        for _ in range(pauses):
+            await asyncio.sleep(0.001)
+            recording.slots.give(BINDING)
+            assert recording.slots.take_now(BINDING)
+        await asyncio.sleep(0.001)
+        assert len(made) < 10 * pauses
+        recording.slots.give(BINDING)
+        await asyncio.sleep(10.0)
+        assert len(recording.events) == 500
+
+    in_virtual_time(run())
+
+
+def count_tasks() -> list[str]:
+    """Gets an entry for each task that is made from now on."""
+    made: list[str] = []
+
+    def make(loop: asyncio.AbstractEventLoop, work: Any, **more: Any) -> asyncio.Task[Any]:
+        made.append(str(work))
+        return asyncio.Task(work, loop=loop, **more)
+
+    asyncio.get_running_loop().set_task_factory(make)
+    return made
+
+
 def test_flushing_gives_up_in_time() -> None:
     async def run() -> None:
         recording = Recording(senders=2)

@@ -34,8 +34,7 @@ async def test_what_is_asked_arrives(asking) -> None:
 async def test_a_body_goes_with_its_type() -> None:
     async with serving(say_ok) as server, connected(Access(server=server.url)) as transport:
         request = Request("PATCH", "/x", body=b"[1]", content_type="application/json-patch+json")
-        async with transport.send(request) as response:
-            assert response.status == 200
+        assert (await transport.ask(request)).status == 200
     (got,) = server.received
     assert (got.method, got.body) == ("PATCH", b"[1]")
     assert got.headers["content-type"] == "application/json-patch+json"

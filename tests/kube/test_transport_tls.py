@@ -282,7 +282,7 @@ async def test_a_watch_goes_on_when_the_certificate_changes(authority: trustme.C
     async with serving(answer, server_tls(authority, clients=authority)) as server:
         access = Access(server=server.url, authorities=pem(authority))
         async with connected(access, credentials) as transport:
-            async with transport.send(Request("GET", "/watch", timeout=None)) as watch:
+            async with transport.follow(Request("GET", "/watch", timeout=None)) as watch:
                 bursts = watch.bursts()
                 assert await anext(bursts) == [b"1"]
                 replace(certificate, issued.cert_chain_pems[0].bytes().decode())

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mooring.kube.http.transport import Request, Response
+from kube.scripted import Following
+from mooring.kube.http.transport import Request, Stream
 
 PODS = "/api/v1/pods"
 FINISHED = ("Succeeded", "Failed")
@@ -84,7 +85,7 @@ class Answer:
             yield [line]
 
 
-class WatchedServer:
+class WatchedServer(Following):
     """Objects by path and key, with their history."""
 
     def __init__(self, fate: Fate | None = None) -> None:
@@ -153,7 +154,7 @@ class WatchedServer:
     # answering
 
     @asynccontextmanager
-    async def send(self, request: Request) -> AsyncIterator[Response]:
+    async def follow(self, request: Request) -> AsyncIterator[Stream]:
         self.asked.append(request)
         query = dict(request.query)
         try:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from gangs.world import CONFIG, REGISTRY, World
+from gangs.world import CONFIG, REGISTRY, World, random_steps
 from mooring.app.making import make_engine
 from mooring.engine.decisions import Bind
 from mooring.engine.engine import Engine
@@ -45,20 +45,8 @@ def lived(seed: int) -> RecordedWorld:
     world, draw = RecordedWorld(seed), random.Random(seed)
     for _ in range(3):
         world.add_node(draw.randint(2, 8))
-    steps = (
-        lambda: world.add_node(draw.randint(1, 8)),
-        lambda: world.lose_node(draw.randrange(9)),
-        lambda: world.add_gang(
-            draw.randint(1, 5), draw.randint(1, 5), 1, draw.randrange(3), draw.random() < 0.5
-        ),
-        lambda: world.add_member(draw.randrange(9)),
-        lambda: world.add_pod(draw.randint(1, 4), draw.randrange(3)),
-        lambda: world.delete_any(draw.randrange(99)),
-        lambda: world.schedule(draw.randrange(20)),
-        lambda: world.answer(draw.randrange(9), draw.random() < 0.3),
-        lambda: world.wait(draw.choice((1, 5, 40, 400))),
-        lambda: world.restart(draw.randrange(4)),
-    )
+    steps = random_steps(world, draw)
+    steps.insert(3, lambda: world.add_member(draw.randrange(9)))
     for _ in range(STEPS):
         draw.choices(steps, (2, 1, 4, 2, 4, 2, 8, 6, 3, 0.5))[0]()
     return world

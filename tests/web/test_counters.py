@@ -311,3 +311,18 @@ def test_buckets_are_cumulative() -> None:
     assert found[f'{name}_bucket{{le="16.384"}}'] == 3
     assert found[f'{name}_bucket{{le="+Inf"}}'] == 4
     assert found[f"{name}_sum"] == pytest.approx(100.003)
+
+
+ENABLED = "profiles:\n- plugins: {multiPoint: {enabled: [{name: Forgets}]}}\n"
+
+
+@pytest.mark.parametrize("text", [ENABLED, "percentageOfNodesToScore: 50\n" + ENABLED])
+def test_full_evaluations_are_counted(text: str) -> None:
+    stage, _ = metered(made("Forgets", score=lambda self, cycle, pod, node: 0), text=text)
+    stage.nodes(*(f"n{number}" for number in range(250)))  # so many that some may be left out
+    stage.place(pod("p"))
+    found = scrape(stage)
+    assert found[f"mooring_full_evaluations_total{{{PROFILE}}}"] == 1
+    for label in ("Filter", "Score"):
+        point = f'extension_point="{label}",{PROFILE},status="Success"'
+        assert found[f"scheduler_framework_extension_point_duration_seconds_count{{{point}}}"] == 1

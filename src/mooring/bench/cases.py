@@ -13,8 +13,8 @@ from mooring.bench.cases_constrained import CONSTRAINED_CASES
 from mooring.bench.cases_gangs import GANG_CASES
 from mooring.bench.cases_preemption import PREEMPTION_CASES
 from mooring.bench.cases_topology import TOPOLOGY_CASES
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import NodeColumns
-from mooring.cluster.nodes import Ints
 from mooring.cluster.view import NodeView
 from mooring.engine.engine import Engine
 from mooring.engine.events import NodeAdded, NodeDeleted, PodAdded, PodChanged, PodDeleted

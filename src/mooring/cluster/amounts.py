@@ -11,8 +11,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from mooring.cluster.column import Column, Ints
 from mooring.cluster.columns import NodeColumns
-from mooring.cluster.nodes import Column, Ints, NodeTable
+from mooring.cluster.nodes import NodeTable
 from mooring.errors import ScopeError
 
 MOST_RESOURCES = 8

@@ -1,15 +1,13 @@
 """The elementary changes of the cluster. Each returns its own reverse, which is a change again.
 
-So a change can be undone, and its undoing undone: a statement rolls back with them, and the history
-rewinds to an earlier moment and comes forward again. Where entries of pods are shared with a fork, a change
-finds the entry by the pod.
+So a change can be undone: a statement rolls back with them, and a fork is rewound to an earlier moment. Where
+entries of pods are shared with a fork, a change finds the entry by the pod.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -50,10 +48,14 @@ def remove_pod(cluster: Cluster, placed: Placed) -> Change:
 def set_hold(cluster: Cluster, placed: Placed, hold: Hold) -> Change:
     if cluster.pods.shared:
         placed = cluster.pods.own(placed)
-    before = placed.hold
-    if placed.row is not None and (hold is RELEASING) != (before is RELEASING):
-        cluster.nodes.charge_releasing(placed.row, placed.charge, 1 if hold is RELEASING else -1)
+    before, goes = placed.hold, hold is RELEASING
     placed.hold = hold
+    if goes != (before is RELEASING):
+        if placed.row is not None:
+            cluster.nodes.charge_releasing(placed.row, placed.charge, 1 if goes else -1)
+        for observer in cluster.observers:
+            tell = observer.evicted if goes else observer.kept
+            tell(placed)
     return set_hold, (placed, before)
 
 
@@ -173,18 +175,12 @@ class History:
     def reaches(self, position: int) -> bool:
         return 0 <= self.position - position <= len(self._reverses)
 
-    @contextmanager
-    def rewound(self, cluster: Cluster, position: int) -> Iterator[None]:
-        """The cluster as it was at an earlier position; back to now on leaving."""
-        if not self.reaches(position):
-            raise ClusterError(f"the history does not reach change {position}")
-        count = self.position - position
-        forward = []
-        for _ in range(count):
-            change, arguments = self._reverses.pop()
-            forward.append(change(cluster, *arguments))
+    def rewind(self, cluster: Cluster, position: int) -> None:
+        """Undoes whatever came after an earlier position. There is no way forward again."""
         try:
-            yield
-        finally:
-            for change, arguments in reversed(forward):
-                self._reverses.append(change(cluster, *arguments))
+            while self.position > position:
+                change, arguments = self._reverses.pop()
+                change(cluster, *arguments)
+                self.position -= 1
+        except LookupError as error:  # a statement that is open has changed what is to be undone
+            raise ClusterError(f"change {self.position} cannot be undone as things are") from error

@@ -13,15 +13,21 @@ from mooring.cluster.labelsets import LabelSets
 from mooring.cluster.nodes import MOST_TAKEN, NodeTable
 from mooring.cluster.pods import Hold, Placed, PodTable
 from mooring.cluster.statement import Statement
-from mooring.errors import InvariantError
+from mooring.errors import ClusterError, InvariantError
 
 
 class Observer(Protocol):
-    """Told of each pod that starts or stops holding a place, also while something is only tried."""
+    """Told of each pod that starts or stops holding a place, or is evicted from it, also while something is
+    only tried."""
 
     def taken(self, placed: Placed) -> None: ...
 
     def given_back(self, placed: Placed) -> None: ...
+
+    def evicted(self, placed: Placed) -> None: ...
+
+    def kept(self, placed: Placed) -> None:
+        """It is not on its way out after all."""
 
 
 class Cluster:
@@ -41,12 +47,13 @@ class Cluster:
         """Starts a set of changes that are kept or undone together."""
         return Statement(self)
 
-    def fork(self, *, counts: bool = True) -> Cluster:
+    def fork(self, *, counts: bool = True, lasting: bool = True) -> Cluster:
         """An independent copy, with what is being tried at the moment as if it was final. Objects are shared,
         since nobody changes them; tables are copied, entries of pods when they change. Nobody observes it.
-        Without `counts`, pods are counted for who asks there, not as they were for who asked here."""
+        Without `counts`, pods are counted for who asks there, not as they were for who asked here. One
+        that does not last is good until something changes here, and costs this one nothing afterwards."""
         fork = Cluster.__new__(Cluster)
-        fork.nodes, fork.pods = self.nodes.fork(), self.pods.fork()
+        fork.nodes, fork.pods = self.nodes.fork(), self.pods.fork(lasting=lasting)
         fork.labelsets = self.labelsets.fork() if counts else LabelSets()
         placed = fork.pods.by_uid.values
         fork.counts = (
@@ -55,6 +62,15 @@ class Cluster:
         fork.charges = self.charges  # it knows what follows from requests, and nothing of this cluster
         fork.history = self.history.fork()
         fork.observers, fork.books = [], self.books.fork(fork)
+        return fork
+
+    def as_of(self, position: int) -> Cluster:
+        """A fork of this cluster as it was at an earlier position of its history. It does not last.
+        ClusterError when the history does not reach so far."""
+        if not self.history.reaches(position):
+            raise ClusterError(f"the history does not reach change {position}")
+        fork = self.fork(lasting=False)
+        fork.history.rewind(fork, position)
         return fork
 
     def check(self) -> None:

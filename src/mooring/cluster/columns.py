@@ -13,8 +13,9 @@ from typing import NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mooring.cluster.column import Column, Ints
 from mooring.cluster.images import Images
-from mooring.cluster.nodes import Column, Ints, NodeTable
+from mooring.cluster.nodes import NodeTable
 from mooring.cluster.view import StaticNode
 from mooring.errors import ScopeError
 from mooring.model.objects import Taint

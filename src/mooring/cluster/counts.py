@@ -12,51 +12,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable
 from weakref import ref
 
-from mooring.cluster.journal import Journal
+from mooring.cluster.counts_to_come import CountsToCome
 from mooring.cluster.labelsets import Label, LabelSet, LabelSets, LabelTest
 from mooring.cluster.pods import PROMISED, Placed
+from mooring.cluster.row_counts import Carrier, RowCounts
 from mooring.model.objects import Pod
 
-CHANGES_KEPT = 256  # a reader further behind reads all counts again: there are few
 ASKED_LATELY = 1024  # selectors that stay known although nobody holds their counts
 IDLE_TERMS = 256  # times that a term was carried no more, before those are forgotten that nobody carries
-
-Carrier = Callable[[Pod], tuple[Hashable, ...]]  # the terms a pod carries
-
-
-class RowCounts:
-    """Pods per row; rows without any are not there. The journal names the rows whose count changed."""
-
-    __slots__ = ("__weakref__", "by_row", "journal", "staying", "total")
-
-    def __init__(self, *, staying: bool = False) -> None:
-        self.staying = staying  # whether pods that are terminating do not count
-        self.by_row: dict[int, int] = {}
-        self.total = 0
-        self.journal = Journal(CHANGES_KEPT)
-
-    def add(self, row: int, amount: int) -> None:
-        count = self.by_row.get(row, 0) + amount
-        if count:
-            self.by_row[row] = count
-        else:
-            self.by_row.pop(row, None)
-        self.total += amount
-        self.journal.write(row)
-
-    def fork(self) -> RowCounts:
-        fork = RowCounts(staying=self.staying)
-        fork.by_row, fork.total, fork.journal = self.by_row.copy(), self.total, self.journal.fork()
-        return fork
-
-    def clear(self) -> None:
-        """To be counted anew."""
-        self.by_row.clear()
-        self.total = 0
-        self.journal.restart()
-
-    def on(self, row: int) -> int:
-        return self.by_row.get(row, 0)
 
 
 class PodCounts:
@@ -71,8 +34,9 @@ class PodCounts:
         self._carriers: list[tuple[Carrier, dict[Hashable, RowCounts]]] = []
         self.carried: dict[str, dict[Hashable, RowCounts]] = {}  # by carrier, then by term
         self._tallies: dict[str, tuple[Carrier, dict[Hashable, int]]] = {}
-        self._inherited: set[str] = set()  # carriers whose function is that of who asked before the fork
-        self._inherited_tallies: set[str] = set()
+        self._outdated: set[str] = set()  # carriers whose functions are those of plugins that may be gone
+        self._outdated_tallies: set[str] = set()
+        self.to_come: CountsToCome | None = None  # while plugins are made that may ask
         self._all_met = False  # whether the labels of every placed pod have been met
         self._idle = 0  # times that a term was carried no more
         self.recounts = 0  # moves when terms are carried in another order than they came up in
@@ -88,22 +52,49 @@ class PodCounts:
             own = fork.carried[name] = {term: counts.fork() for term, counts in carried.items()}
             fork._carriers.append((terms_of, own))
         fork._tallies = {name: (keys_of, tally.copy()) for name, (keys_of, tally) in self._tallies.items()}
-        fork._inherited, fork._inherited_tallies = set(self.carried), set(self._tallies)
+        fork._outdated, fork._outdated_tallies = set(self.carried), set(self._tallies)
         fork._idle, fork.recounts, fork.version = self._idle, self.recounts, self.version
         return fork
 
+    def put_in_force(self, asked: CountsToCome) -> None:
+        """Counts for other plugins from now on: whoever asks again brings the function that counts. Nothing
+        is changed when one of them cannot say what it counts of a pod that is there."""
+        asked.try_out(self._placed())
+        self._labelsets.renew()
+        self._outdated, self._outdated_tallies = set(self.carried), set(self._tallies)
+        asked.ask(self)
+
+    def register(self, key: object, test: LabelTest) -> int:
+        """The id of a selector by which pods differ, and are not counted."""
+        if self.to_come is not None:
+            return self.to_come.register(key, test, self._labelsets.number_of(key))
+        return self._labelsets.register(key, test)
+
     def selector(
-        self, key: Hashable, test: LabelTest, needs: Label | None = None, *, staying: bool = False
+        self,
+        key: Hashable,
+        test: LabelTest,
+        needs: Label | None = None,
+        *,
+        staying: bool = False,
+        into: RowCounts | None = None,
     ) -> RowCounts:
         """The counts of a selector; `key` is its canonical form, so it is counted once. `needs` is a label
-        without which it never matches. `staying` leaves out pods that are terminating."""
+        without which it never matches. `staying` leaves out pods that are terminating. `into`: the counts, if
+        there are none yet."""
+        if self.to_come is not None:
+            return self.to_come.selector(key, test, needs, staying, self._known(key, staying))
+        version = self._labelsets.version
         number = self._labelsets.register((key, staying), test, needs)
         held = self._selectors.get(number)
         counts = None if held is None else held()
         if counts is None:
-            counts = self._holding(number, RowCounts(staying=staying))
+            counts = self._holding(number, into or RowCounts(staying=staying))
             if not self._all_met or self._labelsets.matched(number):
                 self._count_placed(number, counts)
+        elif version != self._labelsets.version or not self._all_met:  # it may have another test
+            counts.clear()
+            self._count_placed(number, counts)
         self._asked[number] = counts
         self._asked.move_to_end(number)
         if len(self._asked) > ASKED_LATELY:
@@ -111,6 +102,14 @@ class PodCounts:
         if self._unheld:
             self._forget_selectors()
         return counts
+
+    def _known(self, key: Hashable, staying: bool) -> RowCounts | None:
+        held = self._selectors.get(self._labelsets.number_of((key, staying)))
+        return None if held is None else held()
+
+    def registered(self, key: object, test: LabelTest, number: int) -> None:
+        """A selector that was asked for before it was in force has the id that was told."""
+        self._labelsets.register(key, test, number=number)
 
     def _holding(self, number: int, counts: RowCounts) -> RowCounts:
         """Has counts kept up as long as somebody holds them."""
@@ -150,30 +149,55 @@ class PodCounts:
         for keys_of, _ in self._tallies.values():
             keys_of(pod)
 
-    def carrier(self, name: str, terms_of: Carrier) -> dict[Hashable, RowCounts]:
-        """Counts, for each term, the pods that carry it."""
-        if name in self._inherited:
-            self._inherited.discard(name)
-            place = list(self.carried).index(name)
-            self._carriers[place] = terms_of, self.carried[name]
+    def carrier(
+        self, name: str, terms_of: Carrier, into: dict[Hashable, RowCounts] | None = None
+    ) -> dict[Hashable, RowCounts]:
+        """Counts, for each term, the pods that carry it; `into` this table, if there is none yet."""
+        if self.to_come is not None:
+            return self.to_come.carrier(name, terms_of, self.carried.get(name))
         if name not in self.carried:
-            carried = self.carried[name] = {}
+            carried = self.carried[name] = {} if into is None else into
             self._carriers.append((terms_of, carried))
-            for placed in self._placed():
-                if _counts(placed):
-                    self._carry(carried, terms_of(placed.pod), _row(placed), 1)
+            self._carry_placed(carried, terms_of)
+        elif name in self._outdated:
+            self._outdated.discard(name)
+            carried = self.carried[name]
+            self._carriers[list(self.carried).index(name)] = terms_of, carried
+            if _by_row(carried) != self._counted(terms_of, with_rows=True):
+                carried.clear()
+                self._carry_placed(carried, terms_of)
+                self.recounts += 1
+                self.version += 1
         return self.carried[name]
 
-    def tally(self, name: str, keys_of: Carrier) -> dict[Hashable, int]:
-        """How many pods have each key, wherever they are; keys nobody has are not there."""
-        if name in self._inherited_tallies:
-            self._inherited_tallies.discard(name)
-            self._tallies[name] = keys_of, self._tallies[name][1]
-        if name not in self._tallies:
-            self._tallies[name] = keys_of, {}
-            for placed in self._placed():
-                if _counts(placed):
-                    _count(self._tallies[name][1], keys_of(placed.pod), 1)
+    def _carry_placed(self, carried: dict[Hashable, RowCounts], terms_of: Carrier) -> None:
+        for placed in self._placed():
+            if _counts(placed):
+                self._carry(carried, terms_of(placed.pod), _row(placed), 1)
+
+    def _counted(self, keys_of: Carrier, *, with_rows: bool) -> dict[Hashable, int]:
+        """How many placed pods have each key; or each key on a row."""
+        tally: dict[Hashable, int] = {}
+        for placed in self._placed():
+            if _counts(placed):
+                keys = keys_of(placed.pod)
+                _count(tally, ((key, _row(placed)) for key in keys) if with_rows else keys, 1)
+        return tally
+
+    def tally(
+        self, name: str, keys_of: Carrier, into: dict[Hashable, int] | None = None
+    ) -> dict[Hashable, int]:
+        """How many pods have each key, wherever they are; keys nobody has are not there. `into` this table,
+        if there is none yet."""
+        if self.to_come is not None:
+            return self.to_come.tally(name, keys_of, self._tallies.get(name, (None, None))[1])
+        if name not in self._tallies or name in self._outdated_tallies:
+            self._outdated_tallies.discard(name)
+            _, tally = self._tallies.get(name, (None, {} if into is None else into))
+            counted = self._counted(keys_of, with_rows=False)
+            tally.clear()
+            tally.update(counted)
+            self._tallies[name] = keys_of, tally
         return self._tallies[name][1]
 
     def recount(self, namespaces: Collection[str] | None = None) -> bool:
@@ -240,6 +264,10 @@ class PodCounts:
                     carried[term] = still
         self.recounts += 1
         self.version += 1
+
+
+def _by_row(carried: dict[Hashable, RowCounts]) -> dict[Hashable, int]:
+    return {(term, row): count for term, counts in carried.items() for row, count in counts.by_row.items()}
 
 
 def _count(tally: dict[Hashable, int], keys: Iterable[Hashable], amount: int) -> None:

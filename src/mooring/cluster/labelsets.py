@@ -39,6 +39,10 @@ class Selector(msgspec.Struct, frozen=True, eq=False):
     test: LabelTest
     needs: Label | None
 
+    def meets(self, labelset: LabelSet) -> bool:
+        is_asked = self.needs is None or self.needs in labelset.labels.items()
+        return is_asked and self.test(labelset.namespace, labelset.labels)
+
 
 class LabelSets:
     """Interned label sets and registered selectors."""
@@ -57,7 +61,7 @@ class LabelSets:
         self._holding: dict[str, dict[str, list[LabelSet]]] = {}  # sets by values of the labels they need
         self._matched: set[int] = set()
         self._forgotten: set[int] = set()  # selectors whose numbers may still be in sets
-        self._inherited: set[int] = set()  # selectors of the table that this one is a fork of
+        self._outdated: set[int] = set()  # selectors whose tests are those of plugins that may be gone
         self.version = 0  # moves when a selector is added: kept class ids are then stale
 
     def fork(self) -> LabelSets:
@@ -67,8 +71,13 @@ class LabelSets:
         fork._made, fork._registered, fork.version = self._made, self._registered, self.version
         fork._numbers, fork._selectors = self._numbers.copy(), self._selectors.copy()
         fork._needing = {label: needing.copy() for label, needing in self._needing.items()}
-        fork._matched, fork._inherited = self._matched.copy(), set(self._selectors)
+        fork._matched = self._matched.copy()
+        fork.renew()
         return fork
+
+    def renew(self) -> None:
+        """Other plugins ask from now on: whoever registers a selector again brings the test that counts."""
+        self._outdated = set(self._selectors)
 
     def intern(self, namespace: str, labels: Mapping[str, str]) -> LabelSet:
         last = self._last
@@ -134,16 +143,25 @@ class LabelSets:
         """Whether a selector matches, or has matched, any set that was met."""
         return number in self._matched
 
-    def register(self, key: object, test: LabelTest, needs: Label | None = None) -> int:
-        """The id of a selector. `key` is its canonical form: registering it again changes nothing. With many
-        selectors it saves most of the questions to know a label without which it never matches."""
+    def number_of(self, key: object) -> int:
+        """The id that a selector has, or is to have."""
         known = self._numbers.get(key)
-        if known in self._inherited:
-            self._selectors[known] = self._needing[needs][known] = Selector(key, test, needs)
-            self._inherited.discard(known)
         if known is None:
-            known = self._numbers[key] = self._registered
-            self._registered += 1
+            known, self._registered = self._registered, self._registered + 1
+        return known
+
+    def register(
+        self, key: object, test: LabelTest, needs: Label | None = None, number: int | None = None
+    ) -> int:
+        """The id of a selector. `key` is its canonical form: registering it again changes nothing. With many
+        selectors it saves most of the questions to know a label without which it never matches. `number` is
+        the id it is to have."""
+        known = self._numbers.get(key)
+        if known in self._outdated:
+            self._outdated.discard(known)
+            self._exchange(known, Selector(key, test, needs))
+        if known is None:
+            known = self._numbers[key] = self.number_of(key) if number is None else number
             selector = self._selectors[known] = Selector(key, test, needs)
             self.version += 1
             self._needing.setdefault(needs, {})[known] = selector
@@ -153,15 +171,35 @@ class LabelSets:
                     self._matched.add(known)
         return known
 
+    def _exchange(self, number: int, selector: Selector) -> None:
+        """A selector has another test. The version moves if that matches other sets."""
+        self._take_out(number, self._selectors[number].needs)
+        self._selectors[number] = selector
+        self._needing.setdefault(selector.needs, {})[number] = selector
+        different = [
+            known for known in self._sets.values() if selector.meets(known) != (number in known.matches)
+        ]
+        for known in different:
+            if number in known.matches:
+                known.matches = tuple([each for each in known.matches if each != number])
+            else:
+                known.matches = tuple(sorted([*known.matches, number]))
+                self._matched.add(number)
+        self.version += bool(different)
+
+    def _take_out(self, number: int, needs: Label | None) -> None:
+        needing = self._needing[needs]
+        del needing[number]
+        if not needing and needs is not None:
+            del self._needing[needs]
+
     def forget(self, numbers: Iterable[int]) -> None:
         """Nobody asks about these selectors any more."""
         for number in numbers:
             selector = self._selectors.pop(number)
             del self._numbers[selector.key]
-            needing = self._needing[selector.needs]
-            del needing[number]
-            if not needing and selector.needs is not None:
-                del self._needing[selector.needs]
+            self._outdated.discard(number)
+            self._take_out(number, selector.needs)
             if number in self._matched:
                 self._matched.discard(number)
                 self._forgotten.add(number)

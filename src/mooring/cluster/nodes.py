@@ -11,7 +11,7 @@ what is beyond is known aside, so that sums are right again once the pods are go
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from copy import copy
 from functools import lru_cache
 from operator import itemgetter
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.charge import Charge
+from mooring.cluster.column import Column, ResourceColumns
 from mooring.cluster.images import Images, ImageSizes
 from mooring.cluster.interning import Shared
 from mooring.cluster.journal import Journal
@@ -31,7 +32,6 @@ from mooring.model.objects import Node, Taint
 from mooring.model.quantity import Quantity
 from mooring.model.requests import Allocatable, node_allocatable
 
-Ints = NDArray[np.int64]
 Amounts = tuple[int, ...]  # one of each column of amounts
 Bill = tuple[
     tuple[tuple[int, memoryview], ...], ...
@@ -41,59 +41,6 @@ EVERYWHERE = ("cpu", "memory", "ephemeral-storage")  # have columns whatever nod
 MOST_TAKEN = 2 * LARGEST  # in a column: with one pod more it is still within 64 bits
 BILLS = 1024  # kept at a time
 GROWS_BY = 4  # parts one: what is kept of classes is as wide as the table, so there is little room to spare
-
-
-class Column:
-    """One array over nodes, and views of it: of single values, and of the first rows for reading only."""
-
-    __slots__ = ("_first", "array", "at")
-    _first: Ints
-
-    def __init__(self, capacity: int) -> None:
-        self._put(np.zeros(capacity, np.int64))
-
-    def grow(self, capacity: int) -> None:
-        wider = np.zeros(capacity, np.int64)
-        wider[: len(self.array)] = self.array
-        self._put(wider)
-
-    def first(self, rows: int) -> Ints:
-        """So many rows from the first on. They are read very often, so the same view serves again."""
-        if len(self._first) != rows:
-            self._first = self.array[:rows]
-            self._first.flags.writeable = False
-        return self._first
-
-    def fork(self) -> Column:
-        fork = Column(0)
-        fork._put(self.array.copy())
-        return fork
-
-    def _put(self, array: Ints) -> None:
-        self.array = array
-        self.at = memoryview(array)  # type: ignore[arg-type]
-        self._first = array[:0]
-
-
-class ResourceColumns:
-    """Amounts of one resource over nodes."""
-
-    __slots__ = ("allocatable", "promised", "releasing", "requested")
-
-    def __init__(self, capacity: int) -> None:
-        self.allocatable = Column(capacity)
-        self.requested = Column(capacity)  # of all pods that hold a place
-        self.releasing = Column(capacity)  # the part of it held by pods on their way out
-        self.promised = Column(capacity)  # of pods that wait for releasing room
-
-    def fork(self, twins: Mapping[Column, Column]) -> ResourceColumns:
-        fork = copy(self)
-        for name in self.__slots__:
-            setattr(fork, name, twins[getattr(self, name)])
-        return fork
-
-    def __iter__(self) -> Iterator[Column]:
-        return iter((self.allocatable, self.requested, self.releasing, self.promised))
 
 
 class Extent(msgspec.Struct, frozen=True):

@@ -60,14 +60,14 @@ class PodTable:
     def __len__(self) -> int:
         return len(self.by_uid)
 
-    def fork(self) -> PodTable:
+    def fork(self, *, lasting: bool = True) -> PodTable:
         """A table with the same in it that goes its own way. Both have the same entries, until one of them is
-        about to change one: then it takes one of its own."""
+        about to change one: then it takes one of its own. This one need not when the fork does not last."""
         fork = PodTable()
         fork.by_uid, fork._turns = self.by_uid.copy(), self._turns
         fork.on_row = [pods.copy() for pods in self.on_row]
         fork.homeless = {name: pods.copy() for name, pods in self.homeless.items()}
-        for table in (self, fork):
+        for table in (self, fork) if lasting else (fork,):
             table.shared, table._own = True, set()
         return fork
 

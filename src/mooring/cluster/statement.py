@@ -100,7 +100,7 @@ class Statement(msgspec.Struct, eq=False):
             cluster.counts.look_at(pod)
         placed = Placed(pod, node, row, charge, BOUND if bound else ASSUMED)
         self._reverses.append(changes.add_pod(cluster, placed))
-        if cluster.books.taking:
+        if pod.metadata.uid in cluster.books.taking:
             cluster.books.came(self, placed)
         return placed
 
@@ -108,7 +108,7 @@ class Statement(msgspec.Struct, eq=False):
         """The pod gives its place back, however it held it."""
         placed = self._placed(uid)
         self._reverses.append(changes.remove_pod(self._cluster, placed))
-        if self._cluster.books.taking:
+        if uid in self._cluster.books.taking:
             self._let_go(uid, placed)
         return placed
 
@@ -123,7 +123,7 @@ class Statement(msgspec.Struct, eq=False):
         """A pod that gave its place back in this statement has it again, as it held it; books have again what
         they had."""
         self._reverses.append(changes.add_pod(self._cluster, placed))
-        written = self._of_books.pop(placed.pod.metadata.uid) if self._of_books else ()
+        written = self._of_books.pop(placed.pod.metadata.uid, ()) if self._of_books else ()
         for change, arguments in reversed(written):
             self._reverses.append(change(self._cluster, *arguments))
 
@@ -155,7 +155,7 @@ class Statement(msgspec.Struct, eq=False):
             raise ClusterError(f"there is no node {node!r} to promise {pod.key} room on")
         placed = Placed(pod, node, row, cluster.charges.of(pod, bound=False), PROMISED)
         self._reverses.append(changes.add_pod(cluster, placed))
-        if cluster.books.taking:
+        if pod.metadata.uid in cluster.books.taking:
             cluster.books.came(self, placed)
         return placed
 

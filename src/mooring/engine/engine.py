@@ -24,20 +24,23 @@ from mooring.engine.intake.refusals import Refusals
 from mooring.engine.kept_beside_fresh import check_kept
 from mooring.engine.metering.metered import makers_for
 from mooring.engine.parts import Parts
+from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.nominator import Nominator
 from mooring.engine.queue.backoff import Backoff
 from mooring.engine.queue.queued_pod import QueuedPod
-from mooring.engine.story import BEST_SHOWN, Story
+from mooring.engine.story import Note, Story
 from mooring.engine.table_making import TableMaker
-from mooring.engine.table_swap import put_in_force, take_up
-from mooring.errors import InvariantError
+from mooring.engine.table_swap import look_back, put_in_force, take_up
+from mooring.engine.telling import BEST_SHOWN, Telling, in_short
+from mooring.errors import ClusterError, ConfigError, InvariantError, PluginFailed
 from mooring.framework.api.handle import Api
 from mooring.framework.loading.registry import Registry
 from mooring.framework.metrics.meter import Meter
 from mooring.framework.running.binding import BindingState
 from mooring.framework.running.budget import Budgets
 from mooring.framework.running.profile import Profile
-from mooring.model.objects import Pod
+from mooring.model.objects import Object, Pod
+from mooring.workloads.gangs_made_anew import compare
 
 BUSY = "the engine is at work: it cannot be asked from within"
 FOLLOW_UP_S = 1.0  # plugins follow up at least so often, however many pods there are to decide about
@@ -59,12 +62,14 @@ class Engine:
         meter: Meter | None = None,
         budgets: Budgets | None = None,
         cluster: Cluster | None = None,
+        objects: Iterable[Object] = (),
     ) -> None:
         make = makers_for(meter)
         self.meter = meter
         gates = gates or FeatureGates()
         self._rng = random.Random(seed)
         self.cluster = cluster = Cluster() if cluster is None else cluster
+        self._budgets = budgets
         self._options: dict[str, Any] = {"backoff": backoff, "gates": gates, "extenders": extenders}
         self._books = cluster.books
         self.view = ClusterView(cluster.nodes, cluster.pods)
@@ -72,6 +77,8 @@ class Engine:
         self.placer = make.placer(cluster, self.view, self.nominator, self._rng)
         self.placer.keep_scores = keep_scores
         self._parts = parts = Parts(self.placer, self.nominator, meter)
+        for found in objects:
+            parts.objects.put(found)
         parts.tells_expectations = gates.enabled("NominatedNodeNameForExpectation")
         self.objects, self.specs, self.stories = parts.objects, parts.specs, parts.stories
         self.waiting, self.binding, self.scores = parts.waiting, parts.binding, parts.scores
@@ -79,8 +86,8 @@ class Engine:
             parts, make.hints, self._rng, gates, budgets, judged_outside=bool(extenders)
         )
         parts.hooks = self._tables.make(plans, registry)
-        for book in parts.hooks.books:
-            self._books.place(book)
+        parts.gangs.abide_by(parts.hooks.gang_rules)
+        parts.hooks.put_in_place(cluster)
         self.queue = parts.queue = make.queue(parts.hooks, backoff)
         self._busy = False
         self.cycle = cycle = make.cycle(parts)
@@ -94,6 +101,7 @@ class Engine:
         self._takers[NotRead] = lambda event, now: self.refusals.not_read(event)
         self._takers[Consulted] = lambda event, now: self._consulted(event)
         self._followed_up_at = 0.0
+        self._looked_again_at: float | None = None
 
     @property
     def hooks(self) -> HookTable:
@@ -146,8 +154,7 @@ class Engine:
             if self._books.unattended:
                 self._follow_books()
             queued = self.queue.pop() if not hooks.next_pods else self._next()
-            if queued is None:
-                self._follow_up()
+            if queued is None and (queued := self._next_after_round(now)) is None:
                 return self._flush() or None
             meta = queued.pod.metadata
             if meta.deletion_timestamp is not None or meta.uid in self.cluster.pods.by_uid:
@@ -160,8 +167,19 @@ class Engine:
             if decisions is None:
                 decisions = self.cycle.run(queued)
             return decisions + self._flush() if parts.decided else decisions
+        except BaseException:
+            parts.rounds.close()
+            raise
         finally:
             self._busy = parts.deciding = False
+
+    def _next_after_round(self, now: float) -> QueuedPod | None:
+        """What plugins make of a round that is over may have pods ready again. They are looked for once at a
+        moment: where time stands still, a plugin that wakes pods each time would have them go round."""
+        self._parts.rounds.close()
+        self._follow_up()
+        before, self._looked_again_at = self._looked_again_at, now
+        return self.queue.pop() if before != now else None
 
     def wake_at(self) -> float | None:
         """The next moment at which a Tick can change something by itself."""
@@ -211,8 +229,7 @@ class Engine:
             raise RuntimeError(BUSY)
         of = self._parts.hooks
         cluster = self.cluster.fork(counts=False)  # plugins of its own ask, and see other objects
-        fork = Engine(plans or of.plans, registry or of.registry, cluster=cluster, **self._options)
-        fork._rng.setstate(self._rng.getstate())
+        fork = self._beside(cluster, plans or of.plans, registry or of.registry)
         take_up(fork._parts, self._parts)
         for pod in self._parts.pending.values():
             if pod.metadata.uid not in cluster.pods.by_uid:
@@ -220,8 +237,33 @@ class Engine:
         return fork
 
     def story(self, key: str, best: int = BEST_SHOWN) -> Story | None:
-        """Why the pod of that `namespace/name` is where it is, or waits; with so many of the best nodes."""
-        return self.stories.tell(key, best)
+        """Why the pod of that `namespace/name` is where it is, or waits; with so many of the best nodes.
+        Told in short from within: what is being tried is in the cluster and not in its history."""
+        note = self.stories.find(key)
+        if note is None:
+            return None
+        if self._busy or note.pod_class is None or note.blamed:
+            return in_short(note)
+        try:
+            return self._told(note, note.pod_class, best)
+        except (ClusterError, ConfigError, PluginFailed):  # too long ago, or a plugin cannot say it again
+            return in_short(note)
+
+    def _told(self, note: Note, pod_class: PodClass, best: int) -> Story:
+        profile, cluster = pod_class.profile, self.cluster.as_of(note.position)
+        budgets = None if self._budgets is None else Budgets(self._budgets.clock)
+        fork = self._beside(cluster, [profile.plan], Registry.of(profile.plugins), budgets=budgets)
+        look_back(fork._parts, self._parts, note.cycle.now, pod_class)
+        return Telling(fork._parts, note, pod_class).story(best)
+
+    def _beside(
+        self, cluster: Cluster, plans: Sequence[ProfilePlan], registry: Registry, **more: Any
+    ) -> Engine:
+        """An engine on a copy of the cluster, with plugins of its own."""
+        objects = self.objects.all()
+        fork = Engine(plans, registry, cluster=cluster, objects=objects, **self._options, **more)
+        fork._rng.setstate(self._rng.getstate())
+        return fork
 
     # what the parts of the engine do for each other
 
@@ -254,6 +296,7 @@ class Engine:
         is also compared with what evaluating every node gives."""
         self.cluster.check()
         assert not self._books.open
+        compare(self._parts.gangs, self._parts.gangs_anew())
         self.queue.check()
         if afresh:
             check_kept(self._parts)

@@ -115,8 +115,8 @@ class EngineHandle(Handle):
     def book(self, kind: type[B], *arguments: Any) -> B:
         check_book(self._scope, kind)
         books = self._parts.cluster.books
-        if kind.name not in books.by_name and self._parts.deciding:
-            raise BookError(f"the book {kind.name} is asked for in the middle of a decision")
+        if books.to_come is None:
+            raise BookError(f"the book {kind.name} is asked for by a plugin that is made already")
         book = books.of(kind, *arguments)
         self.books[kind.name] = book
         return book
@@ -166,7 +166,7 @@ class EngineHandle(Handle):
         return may
 
     def register_selector(self, key: object, test: LabelTest) -> int:
-        return self._parts.cluster.labelsets.register(key, test)
+        return self._parts.cluster.counts.register(key, test)
 
     def restore_reservations(
         self, cycle: Cycle, pod: Pod, matched: Iterable[Any], unmatched: Iterable[Any], node: NodeView

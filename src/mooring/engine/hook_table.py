@@ -6,20 +6,37 @@ whoever needs a hook asks it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
-from mooring.cluster.books.book import Book
+from mooring.cluster.books.books_to_come import BooksToCome
+from mooring.cluster.books.hook_calls import Timing
+from mooring.cluster.cluster import Cluster
+from mooring.cluster.counts_to_come import CountsToCome
 from mooring.cluster.labelsets import LabelSets
 from mooring.config.profiles import ProfilePlan
 from mooring.engine.placement.classes import ProfileClasses
+from mooring.engine.placement.session_forms import FORMS, SOME_KINDS
 from mooring.engine.queue.hints import Hints
 from mooring.engine.queue.queue_hooks import QueueHooks, moment
 from mooring.framework.api import answers
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.preparation import LooksAhead
 from mooring.framework.loading.registry import Registry
+from mooring.framework.running.inspection import pods_concerned
 from mooring.framework.running.profile import Hook, Profile
+from mooring.workloads.gang import LooksAfterGangs
+from mooring.workloads.gang_table import Gangs
+
+
+class Follower(NamedTuple):
+    """Whoever is told of pods and objects as the API server shows them, and by which method."""
+
+    name: str
+    method: Callable[..., Any]
+    who: object
+    pods: Container[str] | None = None  # the uids of pods it has anything to say about; None: of any
 
 
 class HookTable(QueueHooks):
@@ -31,19 +48,34 @@ class HookTable(QueueHooks):
         profiles: Mapping[str, Profile],
         hints: Hints,
         labelsets: LabelSets,
+        gangs: Gangs,
         made_of: tuple[Sequence[ProfilePlan], Registry],
-        books: Iterable[Book[Any, Any]] = (),
+        books: BooksToCome,
+        counts: CountsToCome,
         follows: int = 0,
     ) -> None:
         super().__init__(profiles, hints)
         self.plans, self.registry = made_of
-        self.books = tuple(books)  # that come into force with it
+        self._books, self._counts = books, counts
         self.follows = follows
         self.number = follows + 1
         self.classes = {name: ProfileClasses(profile, labelsets) for name, profile in profiles.items()}
-        self.pod_seen = self._at("pod_seen")
-        self.pod_gone = self._at("pod_gone")
-        self.object_seen = self._at("object_seen")
+        # Beside them, those judged by a session's hooks as well: by profile, and by the kinds it has.
+        self.session_classes = {
+            (name, kinds): ProfileClasses(profile, labelsets, [FORMS[kind] for kind in kinds])
+            for name, profile in profiles.items()
+            for kinds in SOME_KINDS
+            if profile.opens_sessions
+        }
+        self.pod_seen = self._following("pod_seen", gangs)
+        self.pod_gone = self._following("pod_gone", gangs)
+        self.object_seen = self._following("object_seen", gangs)
+        self.gang_rules = {
+            name: plugin.gang_rules
+            for name, profile in profiles.items()
+            for plugin in profile.plugins.values()
+            if isinstance(plugin, LooksAfterGangs)
+        }
         self.follow_ups = self._at("follow_up")
         self.next_pods = self._at("next_pod")
         self._wakers = self._at("wake_at")
@@ -60,6 +92,29 @@ class HookTable(QueueHooks):
         """Every instance."""
         for profile in self.profiles.values():
             yield from profile.plugins.values()
+
+    def put_in_place(self, cluster: Cluster) -> None:
+        """Books and counts are those of its plugins from now on. ValueError, and nothing is changed, when one
+        of them cannot count what is there."""
+        try:
+            cluster.counts.put_in_force(self._counts)
+        except Exception as error:
+            raise ValueError(f"a plugin cannot count the pods that are there: {error!r}") from error
+        cluster.books.put_in_force(self._books, self._timing_of_books())
+
+    def _timing_of_books(self) -> dict[str, Timing]:
+        """How hooks of books are timed: as those of a policy that has the book."""
+        return {
+            book: partial(profile.timed_in_book, name, book)
+            for profile in self.profiles.values()
+            for name in profile.ledgers
+            for book in profile.plugins[name].handle.books
+        }
+
+    def _following(self, point: str, gangs: Gangs) -> tuple[Follower, ...]:
+        """The gangs first: plugins read there what has changed."""
+        plugins = (Follower(*hook, pods_concerned(hook.plugin, point)) for hook in self._at(point))
+        return Follower("gangs", getattr(gangs, point), gangs), *plugins
 
     def _at(self, point: str) -> tuple[Hook, ...]:
         return tuple(hook for profile in self.profiles.values() for hook in profile.at(point))
@@ -106,8 +161,8 @@ class HookTable(QueueHooks):
         return any(plugin.catch_up() for plugin in self.looking_ahead)
 
 
-def tell(hook: Hook, *about: Any) -> None:
-    """A plugin that follows what the API server says is told. Whatever it does wrong is logged."""
+def tell(hook: Follower, *about: Any) -> None:
+    """Whoever follows what the API server says is told. Whatever it does wrong is logged."""
     try:
         hook.method(*about)
     except BaseException as error:

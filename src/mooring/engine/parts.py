@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from mooring.cluster.pods import Placed
 from mooring.engine.attempt import Attempt
 from mooring.engine.decisions import Bind, Decision
 from mooring.engine.hook_table import HookTable
 from mooring.engine.objects import Objects
 from mooring.engine.outcomes import Outcome
 from mooring.engine.permit_waiting import PermitWait, Reserved
-from mooring.engine.placement.classes import Specs
-from mooring.engine.placement.full_evaluation import FullEvaluation
+from mooring.engine.placement.classes import ProfileClasses, Specs
 from mooring.engine.placement.nominator import Nominator
 from mooring.engine.placement.placing import Placer
 from mooring.engine.placement.search import Search
@@ -21,13 +19,15 @@ from mooring.engine.pod_metrics import PodMetrics
 from mooring.engine.queue.object_changes import event
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.engine.queue.scheduling_queue import SchedulingQueue
+from mooring.engine.rounds.rounds import Rounds
 from mooring.engine.story import Stories
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.events import ASSIGNED_POD, Action
 from mooring.framework.api.offers import Offer
-from mooring.framework.api.session import Session, Task
 from mooring.framework.metrics.meter import Meter
 from mooring.model.objects import Pod
+from mooring.workloads.gang_places import GangPlaces
+from mooring.workloads.gang_table import Gangs
 
 
 class Outside(Protocol):
@@ -68,9 +68,13 @@ class Parts:
         self.view = placer.view
         self.placer = placer
         self.nominator = nominator
+        self.rounds = Rounds(self.cluster, self.view)
         self.objects = Objects()
+        self.gang_places = GangPlaces(self.cluster.pods.by_uid, self.objects.of, lambda: self.now)
+        self.gangs = self.gang_places.gangs
+        self.cluster.books.place(self.gang_places)
         self.specs = Specs()
-        self.stories = Stories(self.cluster, FullEvaluation(self.cluster, self.view))
+        self.stories = Stories(self.cluster)
         self.outside: Outside | None = None
         self.pending: dict[str, Pod] = {}  # pods of our profiles that the API server shows unbound
         self.others: dict[str, Pod] = {}  # pods that want no place of us: of other schedulers, or finished
@@ -78,7 +82,6 @@ class Parts:
         self.binding: dict[str, Reserved] = {}
         self.scores: dict[str, dict[str, int]] = {}
         self.decided: list[Decision] = []  # by what is going on
-        self.session: Session | None = None  # the one that is open
         self.attempts = 0  # so far: each has its number
         self.deciding = False  # a pod is being tried, or given up
         self.tells_expectations = False
@@ -100,12 +103,31 @@ class Parts:
 
     def search(self, cycle: Cycle, pod: Pod) -> Search:
         """A search for a node that a plugin wants to know about."""
-        return Search(cycle, pod, self.hooks.classes[cycle.profile].of(pod), session=self.session)
+        return Search(cycle, pod, self.classes(cycle.profile).of(pod))
+
+    def classes(self, profile: str) -> ProfileClasses:
+        """The classes of a profile, as judged now: in a round whose session judges nodes, by that as well."""
+        found = self.rounds.open.get(profile)
+        kinds = () if found is None else found.judges_by
+        return self.hooks.session_classes[profile, kinds] if kinds else self.hooks.classes[profile]
 
     def pods(self) -> list[Pod]:
         """Every pod there is, as the API server shows it as far as we know."""
         placed = (each.pod for uid, each in self.cluster.pods.by_uid.items() if uid not in self.pending)
         return [*placed, *self.pending.values(), *self.others.values()]
+
+    def gangs_anew(self) -> Gangs:
+        """The gangs as they follow from the pods and objects that are there."""
+        gangs = GangPlaces(self.cluster.pods.by_uid, self.objects.of, lambda: self.now).gangs
+        gangs.abide_by(self.hooks.gang_rules)
+        for found in self.objects.all():
+            gangs.object_seen(None, found)
+        for pod in self.pods():
+            gangs.pod_seen(pod)
+        for uid in gangs.members.keys() & self.cluster.pods.by_uid.keys():
+            if uid not in self.waiting and uid not in self.binding:
+                gangs.bound(uid)
+        return gangs
 
     def activate(self, pods: Iterable[Pod], *, deciding: bool = False) -> None:
         self.queue.activate(pods, self.now, deciding=deciding)
@@ -116,21 +138,3 @@ class Parts:
             pod = pod.on_node(node_name)  # it was only assumed there; hints look for a pod with a node
         freed = event(ASSIGNED_POD, Action.DELETE, pod, None, given_back=given_back)
         self.queue.move_all(freed, self.now, but=but)
-
-    def observe(self, session: Session | None) -> None:
-        """Has a session told of pods that take and give back places."""
-        self.session = session
-        self.cluster.observers = [] if session is None else [SessionObserver(session)]
-
-
-class SessionObserver:
-    """Passes pods that take or give back places on to a session's event handlers."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def taken(self, placed: Placed) -> None:
-        self._session.hooks.ask("allocate", Task(placed.pod, placed.node))
-
-    def given_back(self, placed: Placed) -> None:
-        self._session.hooks.ask("deallocate", Task(placed.pod, placed.node))

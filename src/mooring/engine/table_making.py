@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-from mooring.cluster.books.book import Book
-from mooring.cluster.books.books import two_of_one_name
+from mooring.cluster.books.books_to_come import BooksToCome
+from mooring.cluster.counts_to_come import CountsToCome
 from mooring.config.feature_gates import FeatureGates
 from mooring.config.profiles import ProfilePlan
 from mooring.engine.handle import EngineHandle
@@ -16,7 +15,7 @@ from mooring.engine.parts import Parts
 from mooring.engine.queue.hints import Hints
 from mooring.framework.api.handle import Api
 from mooring.framework.api.plugin import Plugin
-from mooring.framework.loading.profiles import make_profile, make_profiles
+from mooring.framework.loading.profiles import make_profile, make_profiles, same_plugins
 from mooring.framework.loading.registry import Registry
 from mooring.framework.running.budget import Budgets
 from mooring.framework.running.profile import Profile
@@ -46,24 +45,26 @@ class TableMaker:
     def make(self, plans: Sequence[ProfilePlan], registry: Registry) -> HookTable:
         """A table to follow the one in force, if there is one."""
         before: HookTable | None = getattr(self._parts, "hooks", None)
-        known = {} if before is None else {name: p.plugins for name, p in before.profiles.items()}
-        books = self._parts.cluster.books
-        books.drafted = drafted = dict[str, Book[Any, Any]]()
+        staying = {plan.scheduler_name: _staying(plan, registry, before) for plan in plans}
+        books, counts = self._parts.cluster.books, self._parts.cluster.counts
+        held = (book for same in staying.values() for p in same.values() for book in p.handle.books.values())
+        own = self._parts.gang_places
+        books.to_come, counts.to_come = to_come = BooksToCome(books.by_name, (own, *held)), CountsToCome()
         try:
-            profiles = make_profiles(plans, lambda plan: self._profile(plan, registry, known))
+            profiles = make_profiles(plans, lambda plan: self._profile(plan, registry, staying))
         finally:
-            books.drafted = None
-        _check_books(profiles, drafted)
+            books.to_come = counts.to_come = None
         hints = self._hints(profiles.values(), extenders=self._judged_outside)
         follows = 0 if before is None else before.number
         labelsets = self._parts.cluster.labelsets
-        return HookTable(profiles, hints, labelsets, (plans, registry), drafted.values(), follows)
+        gangs, made_of = self._parts.gangs, (plans, registry)
+        return HookTable(profiles, hints, labelsets, gangs, made_of, *to_come, follows)
 
     def _profile(
-        self, plan: ProfilePlan, registry: Registry, known: Mapping[str, Mapping[str, Plugin]]
+        self, plan: ProfilePlan, registry: Registry, staying: Mapping[str, Mapping[str, Plugin]]
     ) -> Profile:
         name = plan.scheduler_name
-        meter, same = self._parts.meter, known.get(name, {})
+        meter, same = self._parts.meter, staying[name]
         return make_profile(plan, registry, lambda cls: self._handle(name, cls), meter, self._budgets, same)
 
     def _handle(self, profile: str, plugin: type[Plugin]) -> EngineHandle:
@@ -73,9 +74,7 @@ class TableMaker:
         return handle
 
 
-def _check_books(profiles: Mapping[str, Profile], drafted: Mapping[str, Book[Any, Any]]) -> None:
-    """Raises BookError when a plugin that stays has another book than one that comes, of one name."""
-    for plugin in (plugin for profile in profiles.values() for plugin in profile.plugins.values()):
-        for name, book in plugin.handle.books.items() if isinstance(plugin.handle, EngineHandle) else ():
-            if name in drafted and drafted[name] is not book:
-                raise two_of_one_name(type(book), type(drafted[name]))
+def _staying(plan: ProfilePlan, registry: Registry, before: HookTable | None) -> dict[str, Plugin]:
+    """The plugins of a profile that stay as they are."""
+    known = None if before is None else before.profiles.get(plan.scheduler_name)
+    return {} if known is None else same_plugins(plan, registry, known.plugins)

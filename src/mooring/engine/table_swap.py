@@ -8,13 +8,15 @@ same in both tables notice nothing; new ones are told of what is there, as after
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from itertools import product
 
 from mooring.cluster.pods import ASSUMED, RELEASING, Placed
-from mooring.engine.hook_table import HookTable, tell
+from mooring.engine.hook_table import Follower, HookTable, tell
 from mooring.engine.intake.ingest import Ingest
 from mooring.engine.parts import Parts
 from mooring.engine.permit_waiting import PermitWait
+from mooring.engine.placement.classes import PodClass
 from mooring.framework.api import answers
 from mooring.framework.api.preparation import LooksAhead
 
@@ -31,9 +33,10 @@ def put_in_force(parts: Parts, ingest: Ingest, table: HookTable) -> None:
     before = parts.hooks
     if table.follows != before.number:
         raise ValueError(STALE)
+    parts.rounds.close()
+    table.put_in_place(parts.cluster)
     parts.hooks = parts.queue.hooks = table
-    for book in table.books:
-        parts.cluster.books.place(book)
+    parts.gangs.abide_by(table.gang_rules)
     parts.placer.forget()
     parts.stories.keep_classes((*before.profiles.values(), *table.profiles.values()))
     _tell_newcomers(parts, set(map(id, before.plugins())))
@@ -48,10 +51,7 @@ def put_in_force(parts: Parts, ingest: Ingest, table: HookTable) -> None:
 def take_up(parts: Parts, original: Parts) -> None:
     """Has an engine on a copy of another's cluster know what that one does, but for pods that want a place.
     Binds and evictions that it has decided count as carried out; who waits at permit gives its place back."""
-    parts.now, parts.attempts = original.now, original.attempts
-    for found in original.objects.all():
-        parts.objects.put(found)
-    parts.others.update(original.others)
+    _hear(parts, original)
     with parts.cluster.statement() as statement:
         for uid, placed in list(parts.cluster.pods.by_uid.items()):
             is_evicted = placed.hold is RELEASING and not placed.pod.terminating
@@ -60,24 +60,55 @@ def take_up(parts: Parts, original: Parts) -> None:
             elif placed.hold is ASSUMED:
                 statement.confirm(placed.pod.on_node(placed.node))
     _tell_newcomers(parts, set())
+    _nominate(parts, original)
+
+
+def look_back(parts: Parts, original: Parts, now: float, asked_about: PodClass) -> None:
+    """Has an engine on another's cluster of an earlier time know what that one does, to be asked about nodes
+    for pods of a class. Plugins that have nothing to say about those are told nothing."""
+    _hear(parts, original)
+    parts.now = now
+    parts.pending.update(original.pending)
+    silent = asked_about.profile.evaluating - asked_about.signs.keys()
+    _tell_of_objects_and_pods(parts, {id(p) for p in parts.hooks.plugins() if p.name in silent})
+    _nominate(parts, original)
+
+
+def _hear(parts: Parts, original: Parts) -> None:
+    parts.now, parts.attempts = original.now, original.attempts
+    parts.others.update(original.others)
+
+
+def _nominate(parts: Parts, original: Parts) -> None:
     for uid, node_name in original.nominator.node_by_uid.items():
         if uid in original.pending:
             parts.nominator.nominate(original.pending[uid], node_name)
 
 
 def _tell_newcomers(parts: Parts, there: set[int]) -> None:
-    """Tells plugins in force that were not there of objects and pods, in the order of a restart."""
-    table = parts.hooks
-    objects = [hook for hook in table.object_seen if id(hook.plugin) not in there]
-    pods = [hook for hook in table.pod_seen if id(hook.plugin) not in there]
-    for hook, found in product(objects, parts.objects.all() if objects else ()):
-        tell(hook, None, found)
-    for hook, pod in product(pods, parts.pods() if pods else ()):
-        tell(hook, pod)
+    """Tells plugins in force that were not there of what is, in the order of a restart."""
+    _tell_of_objects_and_pods(parts, there)
     placed = [each for each in parts.cluster.pods.by_uid.values() if each.hold is not ASSUMED]
-    for plugin, each in product(table.looking_ahead, placed):
+    for plugin, each in product(parts.hooks.looking_ahead, placed):
         if id(plugin) not in there:
             _show(plugin, each)
+
+
+def _tell_of_objects_and_pods(parts: Parts, there: set[int]) -> None:
+    table = parts.hooks
+    if objects := _newcomers(table.object_seen, there):
+        for found, hook in product(parts.objects.all(), objects):
+            tell(hook, None, found)
+    if pods := _newcomers(table.pod_seen, there):
+        for pod, hook in product(parts.pods(), pods):
+            tell(hook, pod)
+
+
+def _newcomers(followers: Sequence[Follower], there: set[int]) -> list[Follower]:
+    """Those that were not there. The gangs are told again before them: they read there what is new."""
+    gangs, *plugins = followers
+    new = [each for each in plugins if id(each.who) not in there]
+    return [gangs, *new] if new or not there else []
 
 
 def _show(plugin: LooksAhead, placed: Placed) -> None:

@@ -24,7 +24,7 @@ from mooring.kube.http.backoff import REQUESTS, Backoff, Pace
 from mooring.kube.http.headers import APPLICATION_JSON
 from mooring.kube.http.rate_limiter import Limiter
 from mooring.kube.http.rest_client_metrics import Traffic
-from mooring.kube.http.transport import Query, Request, Sender, asking
+from mooring.kube.http.transport import Query, Request, Sender
 from mooring.kube.resources import Resource
 
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -90,7 +90,7 @@ class Client:
         self._busy: set[str] = set()  # paths of what is watched and of which much was heard lately
         self._doubted: set[str] = set()  # and of what was last watched over a connection that failed
         self._transport = transport
-        self._send = asking(transport).ask
+        self._send = transport.ask
         self._limiter = limiter
         self._pace = backoff
         self._retries = retries
@@ -195,7 +195,7 @@ class Client:
         )
         heard = 0
         try:
-            async with self._transport.send(request) as response:
+            async with self._transport.follow(request) as response:
                 self._traffic.opened("GET", response.status)
                 if response.status >= 300:
                     raise error_from(response.status, await response.read(), response.headers)

@@ -14,15 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mooring.cluster.column import Column, Ints
 from mooring.cluster.columns import Bools, NodeColumns
-from mooring.cluster.nodes import Column, Ints, NodeTable
+from mooring.cluster.nodes import NodeTable
 from mooring.cluster.view import NodeView
 from mooring.errors import ArgsError, FieldMistake
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.handle import Handle
 from mooring.framework.api.plugin import Plugin, PluginArgs, nothing_to_do, reads_spec_only
 from mooring.framework.api.scope import Scope
-from mooring.framework.running.forms import PodColumns
+from mooring.framework.running.many_pods import PodColumns
 from mooring.model.objects import Pod, PodSpec
 from mooring.plugins.kept import PerTable
 from mooring.plugins.pod_amounts import Floats, PodAmounts

@@ -10,9 +10,9 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import StaticColumns
 from mooring.cluster.images import Image, Images
-from mooring.cluster.nodes import Ints
 from mooring.cluster.view import StaticNode
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.handle import Handle

@@ -16,8 +16,8 @@ from operator import eq
 
 import numpy as np
 
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import Bools, StaticColumns
-from mooring.cluster.nodes import Ints
 from mooring.cluster.view import StaticNode
 from mooring.framework.api.answers import failed
 from mooring.framework.api.cycle import Cycle

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mooring.cluster.nodes import Ints
+from mooring.cluster.column import Ints
 
 FIRST_SLOTS = 16
 

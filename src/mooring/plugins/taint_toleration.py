@@ -6,8 +6,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import Bools, StaticColumns
-from mooring.cluster.nodes import Ints
 from mooring.cluster.view import StaticNode
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.events import NODE, POD, Action, Hint, Interest

@@ -16,7 +16,12 @@ class GangInTheWay:
         self.key = key
         self.members = members
         self.may_go = may_go
-        self.spare = max(len(members) - max(least, 0), 0)  # how many may go while the others stay
+        self.spare = self._spare(max(least, 0))  # how many may go while the others stay
+
+    def _spare(self, least: int) -> int:
+        """One that has too few pods anyhow, and cannot go, has nothing to lose: its pods go one by one."""
+        there = len(self.members)
+        return max(there - least, 0) if there >= least or self.may_go else there
 
     def bears(self, lost: int) -> bool:
         """Whether the others can stay when so many go."""

@@ -1,12 +1,13 @@
 """Puts pods back that there is room for beside whoever asks, the most important first; who is left out goes.
 
-Pods that a budget protects come first. A gang comes back as far as there is room for its pods, and when too
-few of them would be left, all of them go.
+Pods that a budget protects come first, also within a gang. A gang comes back as far as there is room for its
+pods; when too few of them would be left, the smallest come first instead, and when that is no help, all go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from mooring.cluster.pods import Placed
@@ -43,9 +44,27 @@ class Unit(NamedTuple):
         priority, started = importance(self.pods[0])
         return priority, 0 if self.gang is None else -len(self.gang.members), started
 
+    def orders(self) -> Iterator[Sequence[Placed]]:
+        """In which its pods come back: as they are, and for a gang the smallest first, so that most do."""
+        yield self.pods
+        if self.gang is not None and len(self.pods) > 1:
+            yield _smallest_first(self.pods)
+
     def at_stake(self) -> tuple[Placed, ...]:
         """Who goes if the unit does: a gang that can spare nobody goes as a whole."""
         return self.pods if self.gang is None or self.gang.bears(len(self.pods)) else self.gang.members
+
+
+def _smallest_first(pods: Sequence[Placed]) -> list[Placed]:
+    """By the largest share any resource has in what all of them take."""
+    totals: Counter[str] = Counter()
+    for placed in pods:
+        totals.update(dict(placed.charge.amounts))
+
+    def share(placed: Placed) -> float:
+        return max((amount / totals[name] for name, amount in placed.charge.amounts if amount), default=0.0)
+
+    return sorted(pods, key=share)
 
 
 def units(gone: Iterable[Placed], gangs: GangsInTheWay) -> list[Unit]:
@@ -107,8 +126,12 @@ class Reprieve:
         wrong = [pod for pod, is_beyond in zip(pods, beyond, strict=True) if is_beyond]
         self.protected = {placed.pod.metadata.uid for placed, _ in wrong}
         numbers = {number for _, number in wrong}
-        first = [unit for number, unit in enumerate(gone) if number in numbers]
+        first = [self._with_protected_first(unit) for number, unit in enumerate(gone) if number in numbers]
         return first, [unit for number, unit in enumerate(gone) if number not in numbers]
+
+    def _with_protected_first(self, unit: Unit) -> Unit:
+        pods = sorted(unit.pods, key=lambda placed: placed.pod.metadata.uid not in self.protected)
+        return unit._replace(pods=tuple(pods))
 
     def _spare_again(self, gone: Sequence[Unit]) -> None:
         """Some may come back only because others have."""
@@ -128,41 +151,30 @@ class Reprieve:
             self._spare(gone[:half])
             self._spare(gone[half:])
         elif len(back) > 1:
-            self._put_back_one_by_one(gone[0])
+            self._put_back(gone[0], surely=True)
 
-    def _put_back(self, unit: Unit) -> list[Placed]:
-        """Puts back whom there is room for at a glance."""
-        back = [placed for placed in unit.pods if self._comes_back(placed)]
-        if back and not self._losses.are_borne(unit.gang):
-            for placed in back:
-                self._goes(placed)
-            return []
-        return back
-
-    def _put_back_one_by_one(self, unit: Unit) -> None:
-        back = []
-        for placed in unit.pods:
-            if self._comes_back(placed):
-                if self._asks.fits():
-                    back.append(placed)
-                else:
-                    self._take_off([placed])
-        if back and not self._losses.are_borne(unit.gang):
+    def _put_back(self, unit: Unit, *, surely: bool = False) -> list[Placed]:
+        """Puts back whom there is room for: at a glance, or surely, asking after each."""
+        for pods in unit.orders():
+            back = [placed for placed in pods if self._comes_back(placed, surely)]
+            if not back or self._losses.are_borne(unit.gang):
+                return back
             self._take_off(back)
+        return []
 
-    def _comes_back(self, placed: Placed) -> bool:
+    def _comes_back(self, placed: Placed, surely: bool) -> bool:
         self._asks.put_back(placed.pod.metadata.uid)
         if not self._asks.has_room(placed):
             self._asks.remove(placed.pod.metadata.uid)
             return False
         self._losses.take_back(placed)
+        if surely and not self._asks.fits():
+            self._take_off([placed])
+            return False
         return True
 
     def _take_off(self, back: Iterable[Placed]) -> None:
         for placed in back:
-            self._goes(placed)
+            self._asks.remove(placed.pod.metadata.uid)
+            self._losses.add(placed)
         self._asks.settle()
-
-    def _goes(self, placed: Placed) -> None:
-        self._asks.remove(placed.pod.metadata.uid)
-        self._losses.add(placed)

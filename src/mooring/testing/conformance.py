@@ -17,6 +17,7 @@ from mooring.engine.events import BindFailed, Bound, NodeAdded, NodeChanged, Nod
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.domain import DomainPlugin
 from mooring.framework.api.plugin import Plugin
+from mooring.framework.running.agreement import check_agreement
 from mooring.framework.running.forms import Filter, Scorer
 from mooring.model.objects import Pod
 from mooring.plugins.catalogue import plans_with
@@ -137,7 +138,7 @@ class _Round:
             return
         for form in (Filter.of(plugin), Scorer.of(plugin)):
             if form is not None:
-                form.rehearse(cycle, wanted, self.engine.cluster)
+                check_agreement(form, cycle, wanted, self.engine.cluster)
         if isinstance(plugin, DomainPlugin):
             what = plugin.rehearse(cycle, wanted, self.engine.view.nodes)
             if what:

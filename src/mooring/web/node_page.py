@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from mooring.cluster.nodes import NodeTable, ResourceColumns
+from mooring.cluster.column import ResourceColumns
+from mooring.cluster.nodes import NodeTable
 from mooring.cluster.pods import Hold, Placed
 from mooring.engine.engine import Engine
 from mooring.model.objects import Node, Pod

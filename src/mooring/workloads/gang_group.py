@@ -5,22 +5,37 @@ A gang that names no others is a group of its own.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from mooring.workloads.declared import MatchPolicy
-from mooring.workloads.gang import COLLECTED, HOLDING, HOLDING_OR_BOUND, Gang, Member, State
+from mooring.workloads.gang import (
+    Counted,
+    Gang,
+    Member,
+    Places,
+    State,
+    bound,
+    collected,
+    holding,
+    holding_or_bound,
+)
 
 NO_GANGS = "memberGangs [{}] doesn't exists"
 NOT_INIT = "memberGangs [{}] has not init"
 TOO_FEW = "memberGangs [{}] child pod not collect enough"
+DIFFERENT = "{title}: its pods have different schedulerNames: {names}"
+
+StartsWith = Callable[[Collection[str]], bool]
 
 
 class GangGroup:
     """What gangs of one group share. It is gone with the last of them."""
 
-    def __init__(self, key: str, gang_keys: tuple[str, ...], gangs: Mapping[str, Gang]) -> None:
+    def __init__(
+        self, key: str, gang_keys: tuple[str, ...], gangs: Mapping[str, Gang], places: Places
+    ) -> None:
         self.key = key
+        self._places = places
         self.gang_keys = gang_keys  # as they are listed
         self._all = gangs
         self._known_id: tuple[tuple[str, ...], str] | None = None  # of these gangs, once all are there
@@ -28,9 +43,7 @@ class GangGroup:
         self.satisfied = False  # a member was bound, or as many as it takes: it has started, and stays so
         self.started = False  # that, or its members have been bound for so long that it must have
         self.representative = ""  # uid of the member that stands in the queue for all
-        self.starters: frozenset[str] = frozenset()  # uids of those that were let go together
         self.held: dict[str, Member] = {}  # members the gate holds back
-        self.ready_since: float | None = None
         self.recover_until: float | None = None  # when members that are bound alone give their places back
         self.rests_until = 0.0  # after members that were tried one by one have given up
         self.falls_apart = False  # while those that wait at permit are told to give up
@@ -41,6 +54,24 @@ class GangGroup:
         self.held.pop(uid, None)
         if self.representative == uid:
             self.representative = ""
+
+    @property
+    def starters(self) -> frozenset[str]:
+        """The uids of those that were let go together, until none of the group waits any more."""
+        return self._places.starters(self.key)
+
+    def starts(self) -> None:
+        """Whoever holds a place is let go, together with the others."""
+        if not self.starters:
+            self._places.let_go(self.key, [each.uid for gang in self.gangs() for each in gang.waiting])
+
+    @property
+    def profile(self) -> str:
+        """The profile that looks after it: that of its members. "" when no profile of ours does."""
+        for gang in self.gangs():
+            if gang.profiles:
+                return gang.profiles[0]
+        return ""
 
     def gangs(self) -> list[Gang]:
         """Those that are there, in the order they are listed. For reading: it is kept."""
@@ -87,31 +118,56 @@ class GangGroup:
 
     def members(self, state: State) -> Iterator[Member]:
         for gang in self.gangs():
-            yield from gang.crowds[state]
+            yield from gang.in_state(state)
 
-    def any(self, state: State) -> bool:
+    def any_bound(self) -> bool:
         for gang in self.gangs():  # noqa: SIM110 - quicker than `any`
-            if gang.crowds[state].members:
+            if gang.bound.members:
                 return True
         return False
+
+    def any_pending(self) -> bool:
+        """Whether some member wants a place and has none."""
+        for gang in self.gangs():  # noqa: SIM110
+            if len(gang.open.members) > holding(gang, None):
+                return True
+        return False
+
+    def any_waiting(self) -> bool:
+        return any(holding(gang, None) for gang in self.gangs())
+
+    def can_be_tried(self) -> bool:
+        """Whether there is no problem; quicker than saying which."""
+        gangs = self.gangs()
+        return (
+            len(gangs) == len(self.gang_keys) and all(map(_is_complete, gangs)) and not self._mixture(gangs)
+        )
 
     def problem(self) -> str:
         """Why its pods cannot be tried yet; "" when they can."""
         gangs = self.gangs()
-        if len(gangs) == len(self.gang_keys) and all(map(_is_complete, gangs)):
-            return ""
-        for gang in gangs:
+        incomplete = [gang for gang in gangs if not _is_complete(gang)]
+        if not incomplete and len(gangs) == len(self.gang_keys):
+            return self._mixture(gangs)
+        for gang in incomplete:
             if gang.terms is not None and gang.terms.mistakes:
                 return "; ".join(gang.terms.mistakes)
         sections = []
         if len(gangs) < len(self.gang_keys):
             gone = [key for key in self.gang_keys if key not in self._all]
             sections.append(NO_GANGS.format(",".join(sorted(gone))))
-        if new := [gang.id for gang in gangs if gang.terms is None]:
+        if new := [gang.id for gang in incomplete if gang.terms is None]:
             sections.append(NOT_INIT.format(",".join(sorted(new))))
-        if any(gang.terms is not None and gang.missing(COLLECTED) for gang in gangs):
+        if len(new) < len(incomplete):
             sections.append(gangs[0].dialect.too_few(TOO_FEW.format(self.id)))
         return "; ".join(sections)
+
+    def _mixture(self, gangs: list[Gang]) -> str:
+        """Why members that no profile can try together wait; "" when one can."""
+        if len(gangs) == 1 and len(gangs[0].profiles) < 2:
+            return ""
+        names = {name for gang in gangs for name in gang.profiles}
+        return DIFFERENT.format(title=self.title, names=", ".join(sorted(names))) if len(names) > 1 else ""
 
     def lets_alone(self, gang: Gang) -> bool:
         """Whether members of a gang are tried one by one, and fail for themselves."""
@@ -124,37 +180,41 @@ class GangGroup:
     def needed_by(self, gang: Gang) -> int:
         return 0 if self.lets_alone(gang) else gang.missing(self.counted(gang))
 
-    def counted(self, gang: Gang) -> tuple[State, ...]:
+    def counted(self, gang: Gang) -> Counted:
         """The members of a gang that count when it is to start."""
         recovers = self.recover_until is not None and gang.policy is MatchPolicy.ONCE_SATISFIED
         counts_bound = recovers or gang.policy is MatchPolicy.WAITING_AND_RUNNING
-        return HOLDING_OR_BOUND if counts_bound else HOLDING
+        return holding_or_bound if counts_bound else holding
 
     def may_start(self) -> bool:
         """Whether every gang has enough members that hold places."""
         gangs = self.gangs()
         return len(gangs) == len(self.gang_keys) and not any(map(self.needed_by, gangs))
 
-    def starts_with(self, uids: Collection[str]) -> bool:
-        """Whether it starts once these members hold places besides those that do."""
-        return all(self._starts_with(gang, uids) for gang in self.gangs())
+    def starts_with(self) -> StartsWith:
+        """Says of some members whether it starts once they hold places besides those that do now."""
+        lacks = [
+            (gang.members, gang.lack(self.counted(gang)))
+            for gang in self.gangs()
+            if gang.terms is not None and not self.lets_alone(gang)
+        ]
 
-    def _starts_with(self, gang: Gang, uids: Collection[str]) -> bool:
-        if self.lets_alone(gang) or gang.terms is None:
-            return True
-        mine = [gang.members[uid] for uid in uids if uid in gang.members]
-        crowds = [gang.crowds[state] for state in self.counted(gang)]
-        if len(mine) + sum(map(len, crowds)) < gang.terms.least:
-            return False
-        parts = Counter(member.declared.part for member in mine)
-        for crowd in crowds:
-            parts.update(crowd.parts)
-        return all(parts[part.name] >= part.least for part in gang.terms.parts)
+        def test(uids: Collection[str]) -> bool:
+            return all(
+                lack.is_met_by([members[uid] for uid in uids if uid in members]) for members, lack in lacks
+            )
+
+        return test
 
     def all_bound(self) -> bool:
         gangs = self.gangs()
-        return len(gangs) == len(self.gang_keys) and not any(gang.missing((State.BOUND,)) for gang in gangs)
+        return len(gangs) == len(self.gang_keys) and not any(gang.missing(bound) for gang in gangs)
 
 
 def _is_complete(gang: Gang) -> bool:
-    return gang.terms is not None and not gang.terms.mistakes and not gang.missing(COLLECTED)
+    terms = gang.terms
+    if terms is None or terms.mistakes:
+        return False
+    if terms.parts:
+        return not gang.missing(collected)
+    return len(gang.open.members) + len(gang.bound.members) >= terms.least  # asked for every pod

@@ -1,4 +1,4 @@
-"""The gangs that have places, whichever profile looks after them: one for the whole scheduler.
+"""The gangs that have places, whichever profile looks after them.
 
 Which members have places is what the cluster says, so it is true at every moment, in trials too.
 """
@@ -9,11 +9,10 @@ from collections.abc import Collection
 
 import msgspec
 
-from mooring.cluster.nodes import NodeTable
-from mooring.cluster.pods import PROMISED, Placed, PodTable
+from mooring.cluster.pods import PROMISED, Placed
 from mooring.model.objects import Pod
-from mooring.workloads.gang import Gang, Member
-from mooring.workloads.gang_table import Gangs
+from mooring.workloads.gang import Gang
+from mooring.workloads.gang_places import GangPlaces
 
 
 class PlacedGang(msgspec.Struct, frozen=True):
@@ -26,26 +25,18 @@ class PlacedGang(msgspec.Struct, frozen=True):
 
 
 class PlacedGangs:
-    """Looks gangs up in the table it was given last: each table has all pods, whoever schedules them."""
+    """Looks gangs up in the book of the scheduler."""
 
-    def __init__(self, nodes: NodeTable, pods: PodTable) -> None:
-        self._pods = pods
-        self._gangs: Gangs | None = None
-
-    def follow(self, gangs: Gangs) -> None:
-        self._gangs = gangs
-
-    @property
-    def members(self) -> dict[str, Member]:
-        """The members of all gangs, by uid, those without a place too."""
-        return {} if self._gangs is None else self._gangs.members
+    def __init__(self, places: GangPlaces) -> None:
+        self._placed = places.places
+        self.members = places.gangs.members  # of all gangs, by uid, those without a place too
 
     def gang_of(self, pod: Pod) -> PlacedGang | None:
         """The gang of a pod; None when it is in none."""
         member = self.members.get(pod.metadata.uid)
         if member is None:
             return None
-        there = (self._pods.by_uid.get(uid) for uid in member.gang.members)
+        there = (self._placed.get(uid) for uid in member.gang.members)
         placed = tuple(each for each in there if each is not None and each.hold is not PROMISED)
         return PlacedGang(member.gang.key, _least(member.gang, len(placed)), placed)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from engine.stage import node
 from mooring.cluster.cluster import Cluster
 from mooring.engine.objects import Objects
 from mooring.framework.api.cycle import Cycle
@@ -16,6 +17,7 @@ from mooring.framework.loading.rehearsal import StageHandle
 from mooring.model.objects import Object, ObjectMeta, Pod, PodSchedulingGate, PodSpec, PodStatus
 from mooring.plugins.coscheduling import Coscheduling
 from mooring.plugins.coscheduling.args import CoschedulingArgs
+from mooring.workloads.gang_places import GangPlaces
 
 GANG = "gang.scheduling.koordinator.sh/"
 SCHEDULER = "default-scheduler"
@@ -85,7 +87,7 @@ class Waiter:
     def reject(self, plugin: str, message: str) -> None:
         self._hand.rejected[self.pod.name] = message
         del self._hand.at_permit[self.pod.uid]
-        self._hand.plugin.unreserve(CYCLE, self.pod, "n")
+        self._hand.unreserve(self.pod)
 
     def preempt(self, plugin: str, message: str) -> None:
         raise NotImplementedError
@@ -96,6 +98,8 @@ class Hand(StageHandle):
 
     def __init__(self, **args: Any) -> None:
         super().__init__(Cluster())
+        with self._cluster.statement() as statement:
+            statement.put_node(node("n", pods=1000))
         self.profile = SCHEDULER
         self.time = 0.0
         self.objects = Objects()
@@ -106,7 +110,12 @@ class Hand(StageHandle):
         self.reports: list[tuple[str, str]] = []
         self.evicted: dict[str, str] = {}
         self.outside: set[str] = set()
+        places = self._cluster.books.of(
+            GangPlaces, self._cluster.pods.by_uid, self.objects.of, lambda: self.now
+        )
+        self.gangs = places.gangs
         self.plugin = Coscheduling(CoschedulingArgs(**args), self)
+        self.gangs.abide_by({SCHEDULER: self.plugin.gang_rules})
 
     @property
     def now(self) -> float:
@@ -135,14 +144,39 @@ class Hand(StageHandle):
 
     def see(self, *pods: Pod) -> None:
         for each in pods:
+            self.gangs.pod_seen(each)
             self.plugin.pod_seen(each)
 
+    def gone(self, pod: Pod) -> None:
+        """The pod is no longer there, and neither is its place."""
+        self.give_back(pod)
+        self.gangs.pod_gone(pod)
+        self.plugin.pod_gone(pod)
+
     def put(self, found: Object) -> None:
-        self.plugin.object_seen(self.objects.put(found), found)
+        before = self.objects.put(found)
+        self.gangs.object_seen(before, found)
+        self.plugin.object_seen(before, found)
 
     def drop(self, found: Object) -> None:
         self.objects.drop(found)
+        self.gangs.object_seen(found, None)
         self.plugin.object_seen(found, None)
+
+    def take(self, pod: Pod) -> None:
+        """The pod takes a place."""
+        with self._cluster.statement() as statement:
+            statement.take(pod, "n")
+
+    def give_back(self, pod: Pod) -> None:
+        if pod.uid in self._cluster.pods.by_uid:
+            with self._cluster.statement() as statement:
+                statement.give_back(pod.uid)
+
+    def unreserve(self, pod: Pod) -> None:
+        """The pod gives its place back, as after a bind that failed."""
+        self.plugin.unreserve(CYCLE, pod, "n")
+        self.give_back(pod)
 
     def gate(self, pod: Pod) -> str:
         """What holds a pod back; "" when nothing does."""
@@ -153,7 +187,8 @@ class Hand(StageHandle):
         return status.message
 
     def permit(self, pod: Pod) -> Status | None:
-        """The pod took a place. One that has to wait does so."""
+        """The pod takes a place. One that has to wait does so."""
+        self.take(pod)
         status = self.plugin.permit(CYCLE, pod, "n")
         if status is not None and status.code is Code.WAIT:
             self.at_permit[pod.uid] = Waiter(self, pod)
@@ -167,11 +202,12 @@ class Hand(StageHandle):
     def bind(self, *pods: Pod) -> None:
         """The pods are bound, and the API server shows it."""
         for each in pods:
+            self.gangs.bound(each.uid)
             self.plugin.pod_bound(each, "n")
             self.see(each.on_node("n"))
 
     def gang(self, key: str = "default/g") -> Any:
-        return self.plugin.gangs.gangs[key]
+        return self.gangs.gangs[key]
 
     @property
     def wake_at(self) -> float | None:

@@ -48,7 +48,7 @@ def test_another_stands_in_when_the_first_goes() -> None:
     pods = [member(f"p{i}") for i in range(3)]
     hand.see(*pods)
     assert [hand.gate(each) == "" for each in pods] == [True, False, False]
-    hand.plugin.pod_gone(pods[0])
+    hand.gone(pods[0])
     assert hand.activated == ["p1"]
     assert [hand.gate(each) == "" for each in pods[1:]] == [True, False]
 
@@ -77,7 +77,7 @@ def test_the_most_important_stands_in() -> None:
     hand.see(*pods)
     for each in pods:
         hand.gate(each)
-    hand.plugin.pod_gone(pods[0])
+    hand.gone(pods[0])
     assert hand.activated == ["p2"]
 
 
@@ -96,7 +96,7 @@ def test_a_gang_that_has_become_too_small_is_refused_and_tried_when_it_is_not() 
     pods = [member(f"p{i}") for i in range(2)]
     hand.see(*pods)
     hand.gate(pods[0])
-    hand.plugin.pod_gone(pods[1])
+    hand.gone(pods[1])
     refused = hand.plugin.group(pods[0])
     assert isinstance(refused, Status)
     assert refused.message == "memberGangs [default/g] child pod not collect enough"
@@ -157,7 +157,7 @@ def test_gangs_and_groups_go_with_their_last_pod() -> None:
     hand.permit(pods[0])
     hand.bind(*pods)
     for each in pods:
-        hand.plugin.pod_gone(each)
+        hand.gone(each)
     table = hand.plugin.gangs
     assert (table.gangs, table.groups, table.members) == ({}, {}, {})
     hand.see(pods[0])

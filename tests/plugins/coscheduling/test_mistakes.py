@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mooring.workloads.gang import State
+from mooring.workloads.gang import Standing
 from mooring.workloads.written_values import Reading
 from plugins.coscheduling.hand import GANG, Hand, changed, labelled, member, pod, pod_group
 
@@ -52,7 +52,7 @@ def test_a_mistake_names_the_field_and_the_value(
     said = f'annotation {GANG}{key} is "{value}": {what}'
     hand.see(first, member("p1"))
     assert hand.gate(first) == said
-    assert first.uid in hand.gang().crowds[State.ASIDE].members
+    assert first.uid in hand.gang().crowds[Standing.ASIDE].members
     hand.gate(first)
     hand.follow_up()
     hand.gate(first)
@@ -131,7 +131,7 @@ def test_nothing_is_told_before_pods_are_decided() -> None:
     hand.see(TWO)
     hand.gate(TWO)
     assert hand.reports == []
-    hand.plugin.pod_gone(TWO)
+    hand.gone(TWO)
     hand.follow_up()
     assert hand.reports == []
 

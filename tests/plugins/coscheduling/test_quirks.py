@@ -94,7 +94,7 @@ def test_q20_the_first_that_is_bound_starts_the_gang() -> None:
         hand.permit(each)
     hand.bind(pods[0])
     assert hand.gang().group.satisfied
-    hand.plugin.unreserve(CYCLE, pods[1], "n")
+    hand.unreserve(pods[1])
     assert hand.gate(pods[1]) == ""
     assert hand.plugin.group(pods[1]) is None
 

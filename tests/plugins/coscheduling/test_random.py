@@ -122,7 +122,7 @@ class World(Hand):
     def _go(self, name: str, pod: Pod) -> None:
         del self.pods[name]
         self.forget(name)
-        self.plugin.pod_gone(pod)
+        self.gone(pod)
 
     def _pop(self, name: str, pod: Pod) -> None:
         if name in self.active:
@@ -144,17 +144,19 @@ class World(Hand):
             self.holds.add(name)
             self.active.discard(name)
             self.gated.discard(name)
+            self.take(pod)
             self.plugin.permit(CYCLE, pod, "n")
 
     def _unreserve(self, name: str, pod: Pod) -> None:
         if name in self.holds:
             self.holds.discard(name)
-            self.plugin.unreserve(CYCLE, pod, "n")
+            self.unreserve(pod)
 
     def _bind(self, name: str, pod: Pod) -> None:
         if self.expected(name) is State.WAITING:
             self.holds.discard(name)
             self.were_bound.add(name)
+            self.gangs.bound(pod.uid)
             self.plugin.pod_bound(pod, "n")
 
     def _bound(self, name: str, pod: Pod) -> None:
@@ -165,6 +167,7 @@ class World(Hand):
     def _delete(self, name: str, pod: Pod) -> None:
         self.holds.discard(name)
         self.show(changed(pod, deletion_timestamp="2026-01-01T00:00:00Z"))
+        self.give_back(pod)
         self.active.discard(name)
 
     def _end(self, name: str, pod: Pod) -> None:
@@ -172,6 +175,7 @@ class World(Hand):
         ended = member(name, "a", phase="Succeeded")
         self.pods[name] = ended
         self.see(ended)
+        self.give_back(ended)
 
     def _leave(self, name: str, pod_: Pod) -> None:
         """It belongs to no gang any more."""
@@ -181,7 +185,8 @@ class World(Hand):
     # what must hold
 
     def check(self) -> None:
-        table = self.plugin.gangs
+        self._cluster.books.check()
+        table = self.gangs
         known = {each.pod.name: each.state for each in table.members.values()}
         assert known == {name: found for name in self.pods if (found := self.expected(name)) is not None}
         for key, gang in table.gangs.items():
@@ -202,8 +207,9 @@ class World(Hand):
             self._check_nobody_is_stuck(group)
 
     def _check_gang(self, gang: Gang) -> None:
-        for state, crowd in gang.crowds.items():
-            assert {each.uid for each in crowd} == {m.uid for m in gang.members.values() if m.state is state}
+        for standing, crowd in gang.crowds.items():
+            mine = {each.uid for each in gang.members.values() if each.standing is standing}
+            assert {each.uid for each in crowd} == mine
             assert +crowd.parts == Counter(each.declared.part for each in crowd)
 
     def _check_nobody_is_stuck(self, group: Any) -> None:

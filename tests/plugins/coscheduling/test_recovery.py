@@ -59,7 +59,7 @@ def test_once_they_are_gone_all_are_needed_again() -> None:
     for i in range(2):
         leaving = changed(member(f"p{i}", least=4, node_name="n"), deletion_timestamp="x")
         hand.see(leaving)
-        hand.plugin.pod_gone(leaving)
+        hand.gone(leaving)
     again = [member(f"again{i}", least=4) for i in range(2)]
     hand.see(*again)
     assert tried(hand, pods[0]).needed == 4
@@ -95,7 +95,7 @@ def test_members_that_have_run_for_long_have_started() -> None:
 def test_a_gang_that_was_whole_once_may_lose_members() -> None:
     hand, pods = found(RECENTLY, bound=4)
     assert pods == []
-    hand.plugin.pod_gone(member("p0", least=4))
+    hand.gone(member("p0", least=4))
     late = member("late", least=4)
     hand.see(late)
     assert hand.gate(late) == ""

@@ -54,7 +54,7 @@ def test_cg6_a_group_that_has_started() -> None:
     hand.permit(first)
     hand.bind(first)
     for i in range(3):
-        hand.plugin.pod_gone(member(f"p{i}", least=4))
+        hand.gone(member(f"p{i}", least=4))
     hand.see(late)
     assert hand.gate(late) == ""
 
@@ -126,6 +126,7 @@ def test_cf1_and_2_a_member_fails_after_the_group_has_started(policy: str, rejec
     pods = [member(f"p{i}", policy=policy) for i in range(3)]
     hand.see(*pods)
     hand.permit(pods[0])
+    hand.gangs.bound(pods[0].uid)
     hand.plugin.pod_bound(pods[0], "n")
     hand.permit(pods[1])
     hand.plugin.after_post_filter(CYCLE, pods[2], {}, None)

@@ -9,7 +9,12 @@ import pytest
 
 from engine.stage import node, pod
 from mooring.model.objects import Object, ObjectMeta, Pod, PodSchedulingGroup
-from room.for_gang.arena import HIGH, Arena, gang_pods, nodes_of
+from room.for_gang.arena import HIGH, Arena, gang_pods, nodes_of, started
+
+
+def renamed(pod: Pod, name: str) -> Pod:
+    meta = msgspec.structs.replace(pod.metadata, name=name, uid=name)
+    return msgspec.structs.replace(pod, metadata=meta)
 
 
 def low_gang(arena: Arena, count: int, least: int, *names: str, **more: Any) -> list[Pod]:
@@ -49,6 +54,45 @@ def test_a_gang_of_which_one_must_stay_spares_only_what_it_can() -> None:
         arena.running(each, name)
     assert arena.attempt(*gang_pods("g", 2, cpu=20)).victims == []
     assert arena.attempt(*gang_pods("h", 1, cpu=20)).victims == ["low-0"]
+
+
+def test_a_gang_loses_the_one_it_can_spare_however_important_that_is() -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a"))
+    for number, cpu in enumerate((20, 6, 6)):
+        (each,) = gang_pods("low", 1, 2, cpu=cpu, priority=0)
+        arena.running(started(renamed(each, f"low-{number}"), f"2026-01-0{number + 1}T00:00:00Z"), "a")
+    assert arena.attempt(*gang_pods("g", 1, cpu=12)).victims == ["low-0"]
+
+
+def test_a_budget_inside_a_gang_is_kept_if_another_member_can_go() -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a"))
+    for number in range(3):
+        labels = {"app": "kept"} if number == 2 else {}
+        (each,) = gang_pods("low", 1, 2, cpu=10, priority=0, labels=labels)
+        arena.running(started(renamed(each, f"low-{number}"), f"2026-01-0{number + 1}T00:00:00Z"), "a")
+    arena.budget("kept", 0, app="kept")
+    assert arena.attempt(*gang_pods("g", 1, cpu=12)).victims == ["low-1"]
+
+
+def test_of_a_gang_that_must_stay_the_least_important_goes_whoever_came_first() -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b"))
+    for number, (priority, name) in enumerate(((2, "a"), (1, "a"), (HIGH, "b"))):
+        (each,) = gang_pods("low", 1, 2, cpu=16, priority=priority)
+        arena.running(renamed(each, f"low-{number}"), name)
+    arena.running(pod("high", cpu=16, priority=HIGH), "b")
+    assert arena.attempt(*gang_pods("g", 1, cpu=16)).victims == ["low-1"]
+
+
+def test_a_gang_with_too_few_pods_anyhow_shields_nobody() -> None:
+    arena = Arena()
+    arena.nodes(*nodes_of("a", "b"))
+    for number, (priority, name) in enumerate(((0, "a"), (HIGH, "b"))):
+        (each,) = gang_pods("low", 1, 10, cpu=32, priority=priority)
+        arena.running(renamed(each, f"low-{number}"), name)
+    assert arena.attempt(*gang_pods("g", 1, cpu=20)).victims == ["low-0"]
 
 
 def test_a_gang_counts_once_however_many_of_it_are_there() -> None:

@@ -138,10 +138,18 @@ class World:
         return self.scenario.placed[int(name[1:])].gang
 
     def bears(self, victims: set[str], staying: set[str], gang: str) -> bool:
-        """Whether nobody of a gang goes, or all, or as many stay as it needs."""
+        """Whether nobody of a gang goes, or all, or as many stay as it needs; one that has too few anyhow,
+        and cannot go, may lose any."""
         mine = {key for key in self.there if self.gang(key) == gang and not self.there[key].terminating}
         stay = len(mine & staying)
-        return not (mine & victims) or not stay or stay >= self.scenario.least[gang]
+        if not (mine & victims) or not stay or stay >= self.scenario.least[gang]:
+            return True
+        return len(mine) < self.scenario.least[gang] and any(map(self.must_stay, mine))
+
+    def must_stay(self, name: str) -> bool:
+        each = self.scenario.placed[int(name[1:])]
+        lowest = min(member.priority for member in self.members.values())
+        return each.protected or each.priority >= lowest or each.app in self.scenario.budgets
 
 
 @settings(max_examples=EXAMPLES, deadline=None)

@@ -110,24 +110,40 @@ class Gang:
     least: int
     members: list[Guest]
 
+    must_stay: bool = False
+
     @property
     def spare(self) -> int:
-        return max(len(self.members) - self.least, 0)
+        """With too few anyhow, one that must stay has nothing to lose."""
+        there = len(self.members)
+        return there if self.must_stay and there < self.least else max(there - self.least, 0)
 
 
 def importance(guest: Guest) -> tuple[int, int]:
     return -guest.priority, guest.started
 
 
+def may_go(guest: Guest, pod: Guest) -> bool:
+    return guest.priority < pod.priority and not guest.guarded
+
+
+def smallest_first(unit: list[Guest]) -> list[Guest]:
+    """By the larger of what each takes of all that they take of cpu and of memory."""
+    cpu, memory = sum(guest.cpu for guest in unit), sum(guest.memory for guest in unit)
+
+    def share(guest: Guest) -> float:
+        shares = ((guest.cpu, cpu), (guest.memory, memory))
+        return max((amount / total for amount, total in shares if amount), default=0.0)
+
+    return sorted(unit, key=share)
+
+
 def possible_victims(house: House, pod: Guest, gangs: dict[str, Gang]) -> list[Guest]:
     """Less important pods that nobody protects; of gangs that must stay, the last they can spare."""
 
-    def may_go(guest: Guest) -> bool:
-        return guest.priority < pod.priority and not guest.guarded
-
-    found = sorted(filter(may_go, house.guests), key=importance)
+    found = sorted((guest for guest in house.guests if may_go(guest, pod)), key=importance)
     for name, gang in gangs.items():
-        if not all(map(may_go, gang.members)):
+        if gang.must_stay:
             mine = [guest for guest in found if guest.gang == name]
             staying = mine[: len(mine) - min(gang.spare, len(mine))]
             found = [guest for guest in found if guest not in staying]
@@ -189,13 +205,16 @@ def dry_run(house: House, pod: Guest, budgets: list[Allowance], gangs: dict[str,
         return any(guest in wrong for guest in (with_fallen_gangs(unit, gangs) if unit[0].gang else unit))
 
     for unit in [unit for unit in units if is_wrong(unit)] + [unit for unit in units if not is_wrong(unit)]:
-        back: list[Guest] = []
-        for guest in unit:
-            if not house.judge(pod, [*staying, *back, guest])[0]:
-                back.append(guest)
-        lost = len(unit) - len(back)
-        if not unit[0].gang or lost <= gangs[unit[0].gang].spare:
-            staying += back
+        protected_first = sorted(unit, key=lambda guest: guest not in wrong)
+        for order in [protected_first, smallest_first(protected_first)] if unit[0].gang else [unit]:
+            back: list[Guest] = []
+            for guest in order:
+                if not house.judge(pod, [*staying, *back, guest])[0]:
+                    back.append(guest)
+            lost = len(unit) - len(back)
+            if not unit[0].gang or lost <= gangs[unit[0].gang].spare:
+                staying += back
+                break
     gone = with_fallen_gangs([guest for guest in victims if guest not in staying], gangs)
     return Plan(house.name, sorted(gone, key=importance), sum(guest in wrong for guest in gone))
 
@@ -222,6 +241,8 @@ def preempt(
         name: Gang(least, [guest for guest in everybody if guest.gang == name])
         for name, least in (minimums or {}).items()
     }
+    for gang in gangs.values():
+        gang.must_stay = not all(may_go(guest, pod) for guest in gang.members)
     judged = [house.judge(pod, house.guests) for house in houses]
     if any(not reasons for reasons, _ in judged):
         return Verdict(fits=True)

@@ -98,6 +98,34 @@ def test_a_gang_with_a_member_that_must_stay_spares_only_what_it_can() -> None:
     assert arena.preempt(sized("q", 300, HIGH)).victims == ()
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_gang_loses_the_one_it_can_spare_however_important_that_is(exact: bool) -> None:
+    """With the large one back, there would be room for neither of the others."""
+    arena = Arena(Coscheduling, exact=exact).nodes(small_node("a"))
+    arena.running(low("large", "low", 2, size=300, start=1), "a")
+    arena.running(low("small-0", "low", 2, size=100, start=2), "a")
+    arena.running(low("small-1", "low", 2, size=100, start=3), "a")
+    assert arena.preempt(sized("p", 200, HIGH)).victims == ("large",)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_budget_inside_a_gang_is_kept_if_another_member_can_go(exact: bool) -> None:
+    arena = Arena(Coscheduling, exact=exact).nodes(small_node("a"))
+    for number in range(3):
+        labels = {"app": "kept"} if number == 2 else {}
+        arena.running(low(f"low-{number}", "low", 2, size=150, start=number + 1, labels=labels), "a")
+    arena.budget("kept", 0, app="kept")
+    assert arena.preempt(sized("p", 200, HIGH)).victims == ("low-1",)
+
+
+def test_a_gang_with_too_few_pods_anyhow_shields_nobody() -> None:
+    arena = with_nodes("a", "b", "c")
+    arena.running(low("low-0", "low", 10), "a")
+    arena.running(low("low-1", "low", 10), "b")
+    arena.running(low("low-2", "low", 10, priority=HIGH), "c")
+    assert arena.preempt(sized("p", 300, HIGH)).victims == ("low-0",)
+
+
 def test_pods_of_the_own_gang_are_not_evicted() -> None:
     arena = with_nodes("a", "b")
     arena.running(low("g-0", "g", 1), "a")

@@ -6,27 +6,31 @@ statement: undoing the statement puts back what was written, and the book is not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, ItemsView, Iterator
+from collections.abc import Callable, Container, Hashable, ItemsView, Iterator
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
+from fractions import Fraction
+from operator import index
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 from weakref import ref
 
+from mooring.cluster.books.changes import ABSENT, count, put, touch
 from mooring.cluster.view import StaticNode
 from mooring.errors import BookError
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:
     from mooring.cluster.changes import Change
-    from mooring.cluster.cluster import Cluster
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-ABSENT: Any = object()
 HOOKS = (
     "added", "removed", "leaving", "staying", "promised", "unpromised",
     "node_added", "node_removed", "taken", "given_back",
 )  # fmt: skip
+
+
+ANYWHERE = {"taken", "given_back"}  # told whether the node is known or not
 
 
 class Shelf(Protocol):
@@ -40,12 +44,16 @@ class Book(Generic[K, V]):
 
     name        what it is called; the class name when not given. There is one of each name in a scheduler
     marks_rows  that it touches each node about which an answer may be another one after it has written
+    concerns    the uids of the pods it is told of; None: of all. Others cost it nothing
     """
 
     name: ClassVar[str] = ""
     marks_rows: ClassVar[bool] = False
+    concerns: Container[str] | None = None
 
+    _arguments: tuple[Any, ...]  # it was made with
     _hooks: ClassVar[frozenset[str]] = frozenset()  # what it is told: nothing but what it says anything about
+    _follows: ClassVar[bool] = False  # whether it hears of pods on nodes that are known, and of nodes
     _entries: dict[K, V]
     _left_out: dict[str, None]  # uids of pods that it failed to take in
     _broken: bool
@@ -56,9 +64,12 @@ class Book(Generic[K, V]):
         if "name" not in vars(cls):
             cls.name = cls.__name__
         cls._hooks = frozenset(hook for hook in HOOKS if getattr(cls, hook) is not getattr(Book, hook))
+        cls._follows = bool(cls._hooks - ANYWHERE)
 
     def __new__(cls, *arguments: Any, **named: Any) -> Self:
-        return super().__new__(cls)._emptied()
+        book = super().__new__(cls)._emptied()
+        book._arguments = arguments
+        return book
 
     # What it is told. Each has its opposite, which is told later or never.
 
@@ -103,9 +114,9 @@ class Book(Generic[K, V]):
 
     # writing
 
-    def add(self, key: K, amount: int = 1) -> None:
-        """Counts up or down. A key that comes to 0 is not there."""
-        self._shelf.make(count, self.name, key, amount)
+    def add(self, key: K, amount: int | Fraction = 1) -> None:
+        """Counts up or down, exactly. A key that comes to 0 is not there."""
+        self._shelf.make(count, self.name, key, amount if type(amount) is int else _exact(amount))
 
     def set(self, key: K, value: V) -> None:
         """Values are never changed, only replaced: others may have them."""
@@ -123,11 +134,13 @@ class Book(Generic[K, V]):
     # reading
 
     def get(self, key: K, default: V | None = None) -> V | None:
-        return self._readable().get(key, default)
+        return (self._entries if not self._broken else self._readable()).get(key, default)
 
     def count(self, key: K) -> int:
         """What was counted with `add`."""
-        return cast(int, self._readable().get(key, 0))
+        entries: Any = self._entries if not self._broken else self._readable()
+        found: int = entries.get(key, 0)
+        return found
 
     def __getitem__(self, key: K) -> V:
         return self._readable()[key]
@@ -154,13 +167,40 @@ class Book(Generic[K, V]):
 
     # what follows is for the cluster
 
+    def _concerns_pod(self, uid: str) -> bool:
+        return self.concerns is None or uid in self.concerns
+
     def _blank(self) -> Self:
         """The same with nothing in it, for nobody to see."""
         return copy(self)._emptied()
 
+    def _as_it_was(self) -> Self:
+        """The same to look back at, also when it is broken."""
+        past = copy(self)
+        past._broken = False
+        return past
+
     def _emptied(self) -> Self:
         self._entries, self._left_out, self._broken, self._shelf = {}, {}, False, Draft(self)
         return self
+
+    def _become(self, fresh: Self) -> None:
+        """Has all that the other was made with, and the entries it has."""
+        entries, left_out, broken, shelf = self._entries, self._left_out, self._broken, self._shelf
+        vars(self).clear()
+        vars(self).update(vars(fresh))
+        self._entries, self._left_out, self._broken, self._shelf = entries, left_out, broken, shelf
+
+
+def _exact(amount: object) -> int | Fraction:
+    """Sums of floats do not come back to 0."""
+    if isinstance(amount, Fraction):
+        return amount
+    try:
+        return index(amount)  # type: ignore[arg-type]
+    except TypeError:
+        what = f"a book counts whole numbers and fractions, not {type(amount).__name__} {amount!r}"
+        raise TypeError(f"{what}: count in a smaller unit, or say Fraction") from None
 
 
 class Draft:
@@ -192,59 +232,3 @@ class Draft:
         for change, arguments in reversed(self._reverses):
             change(self, *arguments)
         self._reverses = []
-
-
-# The changes of a book. As all changes, each returns its reverse. The book goes by its name: so a copy of the
-# cluster undoes them in its own.
-
-
-def count(cluster: Cluster, name: str, key: Hashable, amount: int) -> Change:
-    """What others count meanwhile stays counted when this is undone."""
-    entries = cluster.books.by_name[name]._entries
-    if total := entries.get(key, 0) + amount:
-        entries[key] = total
-    else:
-        entries.pop(key, None)
-    return count, (name, key, -amount)
-
-
-def put(cluster: Cluster, name: str, key: Hashable, value: Any) -> Change:
-    entries = cluster.books.by_name[name]._entries
-    before = entries.get(key, ABSENT)
-    if value is ABSENT:
-        entries.pop(key, None)
-    else:
-        entries[key] = value
-    return put, (name, key, before)
-
-
-def touch(cluster: Cluster, name: str, node: str) -> Change:
-    row = cluster.nodes.rows.get(node)
-    if row is not None:
-        cluster.nodes.journal.write(row)
-    return touch, (name, node)
-
-
-def leave_out(cluster: Cluster, name: str, uid: str, left_out: bool) -> Change:
-    """A pod that the book does without, or no more."""
-    uids = cluster.books.by_name[name]._left_out
-    if left_out:
-        uids[uid] = None
-    else:
-        del uids[uid]
-    return leave_out, (name, uid, not left_out)
-
-
-def put_all(cluster: Cluster, name: str, entries: dict[Any, Any], left_out: dict[str, None]) -> Change:
-    """The book was made anew."""
-    book = cluster.books.by_name[name]
-    before = book._entries, book._left_out
-    book._entries, book._left_out = entries, left_out
-    return put_all, (name, *before)
-
-
-def shelve(cluster: Cluster, name: str, book: Book[Any, Any]) -> Change:
-    """Another book has the name."""
-    before = cluster.books.by_name[name]
-    cluster.books.by_name[name] = book
-    return shelve, (name, before)

@@ -1,21 +1,24 @@
 """The books of a cluster, by name: statements tell them what they change.
 
 A book that raises costs what it was told of, and nothing else. A pod that it cannot take in is left out of it
-until that pod is told again. After any other failure it is broken: it is neither told nor read until it has
-been made anew from the pods that are there.
+until that pod is told again. After any other failure, or when it has taken too long, it is broken: it is
+neither told nor read until it has been made anew from the pods that are there.
 """
 
 from __future__ import annotations
 
-import logging
-import traceback
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import ref
 
-from mooring.cluster.books.book import Book, Draft, leave_out, put_all, shelve, touch
+from mooring.cluster.books.book import Book, Draft
+from mooring.cluster.books.books_to_come import BooksToCome, of_kind
+from mooring.cluster.books.changes import leave_out, put_all, shelve, touch
+from mooring.cluster.books.hook_calls import HookCalls, Timing, took_too_long
+from mooring.cluster.books.making_anew import MakingAnew, hooks_of_coming
 from mooring.cluster.pods import PROMISED, RELEASING, Hold, Placed
 from mooring.cluster.view import StaticNode
-from mooring.errors import BookError, InvariantError, wants_the_end
+from mooring.errors import InvariantError
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:
@@ -23,15 +26,22 @@ if TYPE_CHECKING:
     from mooring.cluster.cluster import Cluster
     from mooring.cluster.statement import Statement
 
-log = logging.getLogger("mooring.cluster")
-
-MOST_LOGGED = 1000  # places at which books failed
-ANYWHERE = {"taken", "given_back"}  # told whether the node is known or not
 TAKING_IN = ("taken", "added", "promised")
 
+NOBODY: frozenset[str] = frozenset()
 AnyBook = Book[Any, Any]
 B = TypeVar("B", bound=AnyBook)
 Marks = dict[str, dict[str, None]]  # nodes that were touched, by the name of who did
+
+
+class Anybody:
+    """Has the uid of every pod that some of several books are told of; with None among them, of every pod."""
+
+    def __init__(self, concerns: Iterable[Container[str] | None]) -> None:
+        self._concerns = tuple(concerns)
+
+    def __contains__(self, uid: object) -> bool:
+        return any(each is None or uid in each for each in self._concerns)
 
 
 class Books:
@@ -41,74 +51,91 @@ class Books:
         self._cluster = cluster
         self.by_name: dict[str, AnyBook] = {}
         self.told: tuple[AnyBook, ...] = ()  # all of them
-        self.drafted: dict[str, AnyBook] | None = None  # books of plugins that are being made, until placed
-        self.taking = False  # whether any of them is told of pods that come and go
+        self._hearing: tuple[AnyBook, ...] = ()  # those that are told of anything
+        self.to_come: BooksToCome | None = None  # while plugins are made that may ask for books
+        self.taking: Container[str] = NOBODY  # uids of pods that any of them is told of when they come or go
         self.following = False  # whether any of them is told when a pod or a node is another one
         self.open: list[Statement] = []  # statements that are neither final nor undone, the newest last
         self.marks: Marks = {}  # of what is final, until somebody takes them
         self.unattended = False  # whether there are marks, or a book is broken
-        self._inherited: set[str] = set()  # books of the cluster that this one is a fork of
         self._tellings = 0
         self._mended_at: dict[str, int] = {}  # tellings when a book was made anew
         self._static: list[StaticNode] = []
-        self._logged: set[tuple[str, str, str]] = set()
+        self._calls = HookCalls()
+        self._anew = MakingAnew(cluster, self._calls, self._view)
 
     def of(self, kind: type[B], *arguments: Any) -> B:
         """The book of that name. For the first who asks it is made with the arguments, from the pods that are
-        there."""
-        book = self.by_name.get(kind.name)
-        if self.drafted is not None and type(book) is not kind:
-            book = self.drafted.get(kind.name) or self.drafted.setdefault(kind.name, kind(*arguments))
-        elif book is None:
-            book = self._placed(kind(*arguments))
-        elif kind.name in self._inherited:
-            book = self._replaced(book, kind(*arguments))
-        if type(book) is not kind:
-            raise two_of_one_name(type(book), kind)
-        return book
+        there; while a table of hooks is built, once that is in force."""
+        if self.to_come is not None:
+            return self.to_come.of(kind, *arguments)
+        if kind.name not in self.by_name:
+            self.place(kind(*arguments))
+        return of_kind(self.by_name[kind.name], kind)
+
+    def put_in_force(self, books: BooksToCome, timing: Mapping[str, Timing]) -> None:
+        """Tells these books from now on, and no others."""
+        self._calls.timing = timing
+        for name in [name for name in self.by_name if name not in books.by_name]:
+            self._take_off(name)
+        for name, fresh in books.as_new.items():
+            if self.by_name.get(name) is books.by_name[name]:
+                self._renew(self.by_name[name], fresh)
+            else:
+                self.place(fresh)
+        self._sort()
 
     def place(self, book: AnyBook) -> None:
-        """Tells a book that was drafted from now on, and no longer the one that had its name. Who looks back
-        finds that one."""
-        before = self.by_name.get(book.name)
-        self._placed(book)
-        if before is not None:
-            before._shelf = Draft(before)  # what is still written there is for nobody else to read
-            self._cluster.history.extend([(shelve, (book.name, before))])
-
-    def _placed(self, book: AnyBook) -> AnyBook:
-        fresh = self._anew(book)
-        book._entries, book._left_out, book._shelf = fresh._entries, fresh._left_out, self
+        """Makes a book from the pods that are there. One that had its name is told no more."""
+        before = self._take_off(book.name) if book.name in self.by_name else None
+        fresh = self._anew.made(book, before)
+        book._entries, book._left_out, book._broken = fresh._entries, fresh._left_out, fresh._broken
+        book._shelf = self
         self.by_name[book.name] = book
+        self.unattended = self.unattended or book._broken
         self._sort()
+
+    def _take_off(self, name: str) -> AnyBook:
+        """Who looks back finds it, as long as somebody has it."""
+        book = self.by_name.pop(name)
+        book._shelf = Draft(book)  # what is still written there is for nobody else to read
+        self._cluster.history.extend([(shelve, (name, ref(book)))])
         return book
 
-    def _replaced(self, known: AnyBook, book: AnyBook) -> AnyBook:
-        """A book of the cluster this one is a fork of is made with arguments of its own."""
-        self._inherited.discard(book.name)
-        for name in ("_entries", "_left_out", "_broken", "_shelf"):
-            setattr(book, name, getattr(known, name))
-        self.by_name[book.name] = book
-        self._sort()
-        return book
+    def _renew(self, book: AnyBook, fresh: AnyBook) -> None:
+        """A book is made again by who comes, with arguments of its own."""
+        if not _are_equal(book._arguments, fresh._arguments):
+            self._put_all(book, self._anew.made(fresh, book))
+        book._become(fresh)
+
+    def _put_all(self, book: AnyBook, fresh: AnyBook) -> None:
+        """The book is as the one that was made anew."""
+        self.make(put_all, book.name, fresh._entries, fresh._left_out, fresh._broken)
+        self.unattended = self.unattended or book._broken
 
     def _sort(self) -> None:
         self.told = tuple(self.by_name.values())
-        hooks = frozenset().union(*(each._hooks for each in self.told))
-        self.taking, self.following = bool(hooks), bool(hooks - ANYWHERE)
+        self._hearing = tuple(each for each in self.told if each._hooks)
+        self.following = any(each._follows for each in self.told)
+        concerns = [each.concerns for each in self._hearing]
+        one = concerns[0] if len(concerns) == 1 else None
+        self.taking = NOBODY if not concerns else Anybody(concerns) if one is None else one
 
     def fork(self, cluster: Cluster) -> Books:
-        """The same books for a fork of the cluster; each is made again, with what is in it, for who asks."""
+        """The same books for a fork of the cluster."""
         fork = Books(cluster)
-        for name, book in self.by_name.items():
-            own = book._blank()
-            own._entries, own._left_out = book._entries.copy(), book._left_out.copy()
-            own._broken, own._shelf = book._broken, fork
-            fork.by_name[name] = own
-            fork._inherited.add(name)
-        fork._sort()
+        for book in self.by_name.values():
+            fork.inherit(book)
         fork.unattended = any(book._broken for book in fork.told)
         return fork
+
+    def inherit(self, book: AnyBook) -> None:
+        """A copy of a book of the cluster that this one is a fork of has its name here."""
+        own = book._blank()
+        own._entries, own._left_out = book._entries.copy(), book._left_out.copy()
+        own._broken, own._shelf = book._broken, self
+        self.by_name[book.name] = own
+        self._sort()
 
     # what books write
 
@@ -119,7 +146,8 @@ class Books:
             self.open[-1].also(reverse)
         else:
             self._cluster.history.extend([reverse])
-            self._mark([reverse])
+            if change is touch:
+                self.mark(*arguments)
 
     def closed(self, statement: Statement, final: list[Change]) -> None:
         """A statement has come to its end, with these changes."""
@@ -141,12 +169,14 @@ class Books:
 
     def came(self, statement: Statement, placed: Placed, *, found: bool = False) -> None:
         """A pod has come to its place. Found: it had one on a node that nobody knew."""
-        for book in self.told:
-            self._tell_coming(statement, book, placed, anew=found)
+        uid = placed.pod.metadata.uid
+        for book in self._hearing:  # as in `_told_of`, which takes longer
+            if book.concerns is None or uid in book.concerns:
+                self._tell_coming(statement, book, placed, anew=found)
 
     def goes(self, statement: Statement, placed: Placed, *, stranded: bool = False) -> None:
         """A pod leaves its place. Stranded: its node does."""
-        for book in self.told:
+        for book in self._told_of(placed):
             self._tell_going(statement, book, placed, placed.pod)
             if placed.pod.metadata.uid in book._left_out:
                 if not stranded:
@@ -157,20 +187,20 @@ class Books:
     def holds(self, statement: Statement, placed: Placed) -> None:
         """A pod is on its way out now, or is so no more."""
         hook, uid = "leaving" if placed.hold is RELEASING else "staying", placed.pod.metadata.uid
-        for book in self.told if placed.row is not None else ():
+        for book in self._told_of(placed) if placed.row is not None else ():
             if uid not in book._left_out:
                 self._tell(statement, book, hook, placed.pod, self._view(placed.row))
 
     def changed(self, statement: Statement, old: Pod, placed: Placed) -> None:
         """A pod that holds its place has another object."""
-        for book in self.told:
+        for book in self._told_of(placed):
             self._tell_going(statement, book, placed, old)
             self._tell_coming(statement, book, placed, anew=True)
 
     def node_goes(self, statement: Statement, row: int) -> None:
         """A node goes, or is about to change."""
         for placed in self._cluster.pods.on(row).values():
-            for book in self.told:
+            for book in self._told_of(placed):
                 self._tell_going(statement, book, placed, placed.pod)
         for book in self.told:
             self._tell(statement, book, "node_removed", self._view(row))
@@ -180,8 +210,12 @@ class Books:
         for book in self.told:
             self._tell(statement, book, "node_added", self._view(row))
         for placed in self._cluster.pods.on(row).values():
-            for book in self.told:
+            for book in self._told_of(placed):
                 self._tell_coming(statement, book, placed, anew=True)
+
+    def _told_of(self, placed: Placed) -> list[AnyBook]:
+        uid = placed.pod.metadata.uid
+        return [book for book in self._hearing if book._concerns_pod(uid)]
 
     def _tell_going(self, statement: Statement, book: AnyBook, placed: Placed, pod: Pod) -> None:
         if placed.row is not None and pod.metadata.uid not in book._left_out:
@@ -196,7 +230,7 @@ class Books:
         if pod.metadata.uid in book._left_out:
             self._leave_out(statement, book, placed, False)
         well = known or not takes or self._tell(statement, book, "taken", pod, placed.node)
-        for hook in _coming(placed.hold) if row is not None else ():
+        for hook in hooks_of_coming(placed.hold) if row is not None and book._follows else ():
             well = well and self._tell(statement, book, hook, pod, self._view(row))
         if not well:
             statement.undo_since(mark)
@@ -214,12 +248,10 @@ class Books:
         self.open_for(statement)
         self._tellings += 1
         mark = statement.checkpoint()
-        try:
-            getattr(book, hook)(*about)
-        except BaseException as error:
-            self._failed(book, hook, error)
+        error = self._calls.call(book, hook, *about)
+        if error is not None:
             statement.undo_since(mark)
-            if hook in TAKING_IN:
+            if hook in TAKING_IN and not took_too_long(error):
                 return False
             book._broken = self.unattended = True
         return True
@@ -242,9 +274,7 @@ class Books:
             last = self._mended_at.get(book.name)
             if book._broken and (last is None or self._tellings - last >= pods):
                 self._mended_at[book.name] = self._tellings
-                fresh = self._anew(book)
-                book._broken = False
-                self.make(put_all, book.name, fresh._entries, fresh._left_out)
+                self._put_all(book, self._anew.made(book, book))
 
     def attend(self) -> Marks:
         """Mends what is broken. Returns the nodes that were touched since the last time."""
@@ -258,59 +288,14 @@ class Books:
         there."""
         for book in self.told:
             if not book._broken:
-                _compare(book.name, book._entries, self._anew(book, without=book._left_out)._entries)
-
-    def _anew(self, book: AnyBook, without: Container[str] = ()) -> AnyBook:
-        """The book as it is when it is told of nodes and pods in the order they came."""
-        fresh, cluster = book._blank(), self._cluster
-        self._try(fresh, "begun", book)
-        for row in cluster.nodes.rows.values():
-            self._try(fresh, "node_added", self._view(row))
-        for placed in sorted(cluster.pods.by_uid.values(), key=lambda placed: placed.turn):
-            if placed.pod.metadata.uid not in without:
-                self._recall(fresh, book, placed)
-        return fresh
-
-    def _recall(self, fresh: AnyBook, book: AnyBook, placed: Placed) -> None:
-        pod, row = placed.pod, placed.row
-        assert isinstance(fresh._shelf, Draft)
-        fresh._shelf.begin()
-        well = placed.hold is PROMISED or self._try(fresh, "recalled", pod, placed.node, book)
-        for hook in _coming(placed.hold) if row is not None else ():
-            well = well and self._try(fresh, hook, pod, self._view(row))
-        if not well:
-            fresh._shelf.undo()
-            fresh._left_out[pod.metadata.uid] = None
-
-    def _try(self, fresh: AnyBook, hook: str, *about: Any) -> bool:
-        try:
-            getattr(fresh, hook)(*about)
-        except BaseException as error:
-            self._failed(fresh, hook, error)
-            return False
-        return True
+                fresh = self._anew.made(book, book, without=book._left_out)
+                _compare(book.name, book._entries, fresh._entries)
 
     def _view(self, row: int | None) -> StaticNode:
         assert row is not None
         while len(self._static) <= row:
             self._static.append(StaticNode(self._cluster.nodes, self._cluster.pods, len(self._static)))
         return self._static[row]
-
-    def _failed(self, book: AnyBook, hook: str, error: BaseException) -> None:
-        """Logs it, once for each place."""
-        if wants_the_end(error):
-            raise error
-        frames = traceback.extract_tb(error.__traceback__)
-        place = book.name, hook, f"{frames[-1].filename}:{frames[-1].lineno}"
-        if place not in self._logged and len(self._logged) < MOST_LOGGED:
-            self._logged.add(place)
-            log.error("book %s failed at %s", book.name, hook, exc_info=error)
-
-
-def _coming(hold: Hold) -> tuple[str, ...]:
-    if hold is PROMISED:
-        return ("promised",)
-    return ("added", "leaving") if hold is RELEASING else ("added",)
 
 
 def _going(hold: Hold) -> tuple[str, ...]:
@@ -327,9 +312,9 @@ def _compare(what: str, kept: dict[Any, Any], found: dict[Any, Any]) -> None:
         raise InvariantError(f"book {what}: of {key!r}, {shown}")
 
 
-def two_of_one_name(one: type[AnyBook], other: type[AnyBook]) -> BookError:
-    return BookError(f"two books are named {one.name}: {_place(one)} and {_place(other)}")
-
-
-def _place(kind: type[AnyBook]) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
+def _are_equal(arguments: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
+    """Those that cannot be compared are not."""
+    try:
+        return bool(arguments == others)
+    except Exception:
+        return False

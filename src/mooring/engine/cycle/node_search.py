@@ -1,4 +1,4 @@
-"""Before nodes are asked for a pod: transformers, its class, pre-filters, and the session around it all."""
+"""Before nodes are asked for a pod: transformers, the round it joins, its class, pre-filters."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import msgspec
 
 from mooring.engine.attempt import Attempt
 from mooring.engine.cycle.failures import Failures
-from mooring.engine.cycle.pre_filtering import PreFilter, pre_filter, transform
-from mooring.engine.cycle.sessions import close_session, open_session, refusal
+from mooring.engine.cycle.pre_filtering import pre_filter, transform
 from mooring.engine.outcomes import NO_NODE, NoNodes, Progress, Unfit
 from mooring.engine.parts import Parts
 from mooring.engine.placement.fit_error import rejected_before
 from mooring.engine.story import NARROWED
+from mooring.framework.api.session import alone
 from mooring.framework.api.status import Status
 
 T = TypeVar("T")
@@ -24,13 +24,13 @@ Ready = Unfit | Progress | None  # None: nodes can be asked
 class NodeSearch:
     """Has a pod ready for the filters."""
 
-    def __init__(self, parts: Parts, failures: Failures, pre_filter: PreFilter = pre_filter) -> None:
+    def __init__(self, parts: Parts, failures: Failures) -> None:
         self._parts = parts
         self._failures = failures
-        self._pre_filter = pre_filter
+        self._pre_filter = pre_filter  # which a meter times
 
     def run(self, attempt: Attempt, step: Callable[[Attempt], T]) -> T | Unfit | Progress | NoNodes:
-        """Takes a step with the pod as transformers make it, in a session if the profile opens one."""
+        """Takes a step with the pod as transformers make it, in a round if the profile opens sessions."""
         profile = attempt.profile
         if not self._parts.cluster.nodes.rows:
             return NO_NODE
@@ -41,25 +41,23 @@ class NodeSearch:
             if isinstance(changed, Status):
                 return self._failures.rejected(attempt, changed)
             attempt.pod = changed
-        if not profile.opens_sessions:
-            return step(attempt)
-        try:
-            open_session(self._parts, attempt)
-            return step(attempt)
-        finally:
-            close_session(self._parts, attempt)
+        if profile.opens_sessions and not attempt.together:  # those that are tried together have joined
+            self._parts.rounds.join(profile, alone(attempt.pod), self._parts.now)
+        return step(attempt)
 
     def prepare(self, attempt: Attempt) -> Ready:
         """Finds the pod's class and the only nodes to ask, as the pre-filters say."""
-        profile = attempt.profile
+        profile, parts = attempt.profile, self._parts
         if profile.ledgers:
             profile.begin(attempt.cycle, attempt.queued.pod)
         attempt.narrowed = None
-        attempt.pod_class = pod_class = self._parts.hooks.classes[profile.name].of(attempt.pod)
+        in_session = profile.opens_sessions
+        classes = parts.classes(profile.name) if in_session else parts.hooks.classes[profile.name]
+        attempt.pod_class = pod_class = classes.of(attempt.pod)
         if not pod_class.goes_straight_on and (end := self._narrow(attempt)) is not None:
             return end
-        if attempt.session is not None and (status := refusal(attempt.session)) is not None:
-            return self._failures.rejected(attempt, status)
+        if in_session and (refusal := parts.rounds.hear(attempt.cycle, attempt.pod)) is not None:
+            return self._failures.rejected(attempt, refusal)
         return None
 
     def _narrow(self, attempt: Attempt) -> Ready:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -28,7 +27,6 @@ class PreFiltered(msgspec.Struct, frozen=True):
 
 
 NOTHING_SAID = PreFiltered()
-PreFilter = Callable[[PodClass, Cycle, Pod], PreFiltered]
 
 
 def transform(profile: Profile, cycle: Cycle, pod: Pod) -> Pod | Status:

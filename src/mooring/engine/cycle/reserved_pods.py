@@ -63,8 +63,10 @@ class ReservedPods:
     def bound(self, event: Bound, now: float) -> None:
         """A pod was bound. Nothing is left to undo, unless it was not we who bound it."""
         parts, uid = self._parts, event.pod.metadata.uid
-        reserved = parts.binding.pop(uid, None)
-        if (wait := parts.waiting.pop(uid, None)) is not None:
+        reserved, wait = parts.binding.pop(uid, None), parts.waiting.pop(uid, None)
+        if uid in parts.gangs.members and (reserved is not None or wait is not None):
+            parts.gangs.bound(uid)
+        if wait is not None:
             wait.settled = True  # somebody else was faster: there is nothing left to permit
             self._places.unreserve(wait.reserved)
         elif reserved is not None and reserved.node_name != event.node:

@@ -24,17 +24,11 @@ Step = Callable[[Attempt], Outcome]
 class SchedulingCycle:
     """Decides about one pod at a time. Its parts serve gangs and extenders as well."""
 
-    def __init__(
-        self,
-        parts: Parts,
-        failures: Failures | None = None,
-        places: Places | None = None,
-        search: NodeSearch | None = None,
-    ) -> None:
+    def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self.failures = failures or Failures(parts)
-        self.places = places or Places(parts)
-        self.search = search or NodeSearch(parts, self.failures)
+        self.failures = Failures(parts)
+        self.places = Places(parts)
+        self.search = NodeSearch(parts, self.failures)
 
     def begin(self, queued: QueuedPod) -> None:
         """An attempt at a pod begins."""

@@ -39,12 +39,13 @@ from mooring.framework.api.grouping import (
     checked_plan,
     checked_way_out,
 )
+from mooring.framework.api.session import Job, Task
 from mooring.framework.api.status import Status, unschedulable
 from mooring.framework.running.profile import Hook, Profile
 from mooring.model.objects import Pod
+from mooring.workloads.gang_group import DIFFERENT
 
 NOBODY: Mapping[str, str] = MappingProxyType({})
-DIFFERENT = "{title}: its pods have different schedulerNames: {names}"
 
 
 class Tried:
@@ -138,6 +139,7 @@ class GroupCycle:
         have a place if they may go on, or why not if that is not up to the members."""
         if not self._parts.cluster.nodes.rows:
             return NO_NODE
+        self._join(tried)
         plan = self._plan(tried)
         if isinstance(plan, Status):
             return plan
@@ -147,6 +149,13 @@ class GroupCycle:
         if not tried.starts:
             return None
         return Starts({uid: self._patch(tried, held) for uid, held in tried.held.items()})
+
+    def _join(self, tried: Tried) -> None:
+        """The members are one job of their profile's round, if it opens sessions."""
+        profile = tried.attempts[0].profile
+        if profile.opens_sessions:
+            tasks = tuple(Task(attempt.queued.pod) for attempt in tried.attempts)
+            self._parts.rounds.join(profile, Job(tried.group.key, tasks), self._parts.now)
 
     def _plan(self, tried: Tried) -> Plan | Status | None:
         """Where the plugin wants the members, if it does."""

@@ -45,7 +45,7 @@ class Seat:
         """The row of the planned node if its filters pass, where asking them about one node costs less than
         repairing what is known of all."""
         placer, pod_class, skipped = self._parts.placer, attempt.pod_class, attempt.cycle.skip_filter
-        if attempt.session is not None or placer.keep_scores or placer.count_nodes:
+        if placer.keep_scores or placer.count_nodes:
             return None
         like = pod_class, skipped
         if like not in self._asks:
@@ -97,7 +97,7 @@ class QuickSeat(Seat):
     def _like(self, attempt: Attempt) -> Hashable:
         """What members have in common that are all refused if one of them is; None for who may differ."""
         pod_class, pod = attempt.pod_class, attempt.pod
-        if attempt.session is not None or not pod_class.shared:
+        if not (pod_class.shared and pod_class.keeps):
             return None
         if self._parts.nominator.node_of(pod.metadata.uid):
             return None

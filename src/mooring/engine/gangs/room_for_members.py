@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import Bools
-from mooring.cluster.nodes import Ints
 from mooring.cluster.view import NodeView
 from mooring.engine.attempt import Attempt
 from mooring.engine.cycle.scheduling_cycle import SchedulingCycle
@@ -89,7 +89,7 @@ class GroupRoom:
         parts = self._parts
         runs: list[Run] = []
         for attempt in self._attempts:
-            pod_class = parts.hooks.classes[attempt.profile.name].of(attempt.pod)
+            pod_class = parts.classes(attempt.profile.name).of(attempt.pod)
             if runs and runs[-1].first.pod_class is pod_class and pod_class.shared:
                 runs[-1] = runs[-1]._replace(size=runs[-1].size + 1)
                 continue

@@ -76,22 +76,24 @@ class Ingest:
         if pod.spec.unreadable:
             raise Unreadable(pod.spec.unreadable)
         hooks, others = self._parts.hooks, self._parts.others
-        for name, method, _ in hooks.pod_seen:
-            try:
-                method(pod)
-            except BaseException as error:
-                answers.raised(name, "following", error)
+        uid = pod.metadata.uid
+        for name, method, _, pods in hooks.pod_seen:
+            if pods is None or uid in pods:
+                try:
+                    method(pod)
+                except BaseException as error:
+                    answers.raised(name, "following", error)
         if others:
-            others.pop(pod.metadata.uid, None)
+            others.pop(uid, None)
         if pod.status.phase in FINISHED:
             self._pod_gone(pod, now)
-            others[pod.metadata.uid] = pod
+            others[uid] = pod
         elif pod.spec.node_name:
             self._bound_pod(pod, now)
         elif pod.spec.scheduler_name in hooks.profiles:
             self._unbound_pod(self._parts.specs.shared(pod), now)
         else:
-            others[pod.metadata.uid] = pod
+            others[uid] = pod
 
     def _bound_pod(self, pod: Pod, now: float) -> None:
         parts, uid = self._parts, pod.metadata.uid
@@ -215,6 +217,7 @@ class Ingest:
             changes = node_update_events(old, node)
             if not changes and old.spec == node.spec and old.status.images == node.status.images:
                 return  # a heartbeat: nothing scheduling reads is different
+        parts.rounds.close()
         with parts.cluster.statement() as statement:
             statement.put_node(node)
         for change in changes:
@@ -223,11 +226,13 @@ class Ingest:
     def _node_gone(self, node: Node, now: float) -> None:
         parts = self._parts
         if node.name in parts.cluster.nodes.rows:
+            parts.rounds.close()
             parts.queue.move_all(event(NODE, Action.DELETE, node, None), now)
             with parts.cluster.statement() as statement:
                 statement.drop_node(node.name)
 
     def _object(self, found: Object, now: float) -> None:
+        self._parts.rounds.close()
         before = self._parts.objects.put(found)
         for hook in self._parts.hooks.object_seen:
             tell(hook, before, found)
@@ -235,6 +240,7 @@ class Ingest:
         self._parts.queue.move_all(object_event(action, before, found), now)
 
     def _object_gone(self, found: Object, now: float) -> None:
+        self._parts.rounds.close()
         before = self._parts.objects.drop(found)
         if before is not None:
             for hook in self._parts.hooks.object_seen:

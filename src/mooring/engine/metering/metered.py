@@ -1,7 +1,8 @@
 """The parts of an engine that has a meter: each does what its plain counterpart does, and measures it.
 
-An engine without a meter is made of the plain parts, so measuring costs it nothing. What every pod
-passes calls its plain counterpart by its class's name, which is quicker than `super()`.
+An engine without a meter is made of the plain parts, so measuring costs it nothing. Points are timed from
+outside (`timed_points`). What every pod passes calls its plain counterpart by its class's name, which is
+quicker than `super()`.
 """
 
 from __future__ import annotations
@@ -12,10 +13,6 @@ from typing import Any, NamedTuple
 
 from mooring.cluster.statement import Statement
 from mooring.engine.attempt import Attempt
-from mooring.engine.cycle.failures import Failures
-from mooring.engine.cycle.node_search import NodeSearch
-from mooring.engine.cycle.places import Places
-from mooring.engine.cycle.pre_filtering import PreFilter, PreFiltered, pre_filter
 from mooring.engine.cycle.reserved_pods import ReservedPods
 from mooring.engine.cycle.scheduling_cycle import SchedulingCycle, Step
 from mooring.engine.decisions import UNSCHEDULABLE, Decision, Wait
@@ -32,25 +29,19 @@ from mooring.engine.events import (
 )
 from mooring.engine.gangs.gang_cycle import GroupCycle
 from mooring.engine.intake.ingest import Ingest, Taker
-from mooring.engine.metering.metered_evaluation import PointTimer, metered_placer
 from mooring.engine.metering.metered_gangs import MeteredGroupCycle
 from mooring.engine.metering.metered_queue import MeteredHints, MeteredQueue
-from mooring.engine.outcomes import Failed, NoNodes, Progress, Unfit
+from mooring.engine.metering.timed_points import PointTimer
+from mooring.engine.outcomes import Failed, NoNodes, Unfit
 from mooring.engine.parts import Parts
 from mooring.engine.permit_waiting import Reserved
-from mooring.engine.placement.classes import PodClass
-from mooring.engine.placement.fit_error import FitError
 from mooring.engine.placement.placing import Choice, Placer
 from mooring.engine.queue.hints import Hints
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.engine.queue.scheduling_queue import SchedulingQueue
-from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.events import ASSIGNED_POD, NODE, UNSCHEDULABLE_POD
-from mooring.framework.api.status import Code, Status
 from mooring.framework.metrics.families import ALGORITHM_SECONDS, ATTEMPT_SECONDS, EVENT_SECONDS
 from mooring.framework.metrics.meter import Lazy, Meter
-from mooring.framework.running.watching import CODE_NAMES, ERROR, SUCCESS, code_name
-from mooring.model.objects import Pod
 
 UNSCHEDULABLE_RESULT, ERROR_RESULT = "unschedulable", "error"
 ACTIONS = {
@@ -67,49 +58,32 @@ ACTIONS = {
 Observe = Callable[[float], None]
 
 
-class AttemptTimer:
-    """When attempts begin, and for whom a node is looked for."""
-
-    def __init__(self, meter: Meter) -> None:
-        self.meter = meter
-        self.clock = meter.clock
-        self.points = PointTimer(meter)
-        self.choosing: QueuedPod | None = None
-        self._algorithm = meter.samples(ALGORITHM_SECONDS).observe
-
-    def chosen(self, queued: QueuedPod) -> float:
-        """The search for a node is over, if it was not before. Returns how long the attempt takes so far."""
-        seconds = self.clock() - queued.started
-        if self.choosing is queued:
-            self._algorithm(seconds)
-            self.choosing = None
-        return seconds
-
-
 class MeteredCycle(SchedulingCycle):
     """Times attempts, and the points at which plugins are asked about one node or about none."""
 
     def __init__(self, meter: Meter, parts: Parts) -> None:
-        self._timer = timer = AttemptTimer(meter)
-        failures = MeteredFailures(timer, parts)
-        search = NodeSearch(parts, failures, timed_pre_filter(timer.points))
-        super().__init__(parts, failures, MeteredPlaces(timer, parts), search)
+        super().__init__(parts)
+        PointTimer(meter).put_on_cycle(self)
         self._meter = meter
         self._clock = meter.clock
+        self._algorithm = meter.samples(ALGORITHM_SECONDS).observe
+        self._choosing: QueuedPod | None = None  # for whom a node is looked for
         self._unsampled = meter.gap()  # cycles until the next in which single plugins are timed
+        self._hold, self._fail = self.places.hold, self.failures.fail
+        self.places.hold, self.failures.fail = self._held, self._failed  # type: ignore[method-assign]
 
     def begin(self, queued: QueuedPod) -> None:
         self._unsampled = left = self._unsampled - 1
         if left <= 0:
             self._sample(left)
-        self._timer.choosing = queued
+        self._choosing = queued
         queued.started = self._clock()
 
     def run(self, queued: QueuedPod, step: Step | None = None) -> list[Decision]:
         if step is None:
             self.begin(queued)
         else:
-            self._timer.choosing = queued
+            self._choosing = queued
         return SchedulingCycle.run(self, queued, step)
 
     def _sample(self, left: int) -> None:
@@ -120,85 +94,24 @@ class MeteredCycle(SchedulingCycle):
         if left < 0:
             self._unsampled = self._meter.gap()
 
+    def _held(self, attempt: Attempt, choice: Choice, statement: Statement) -> Reserved | Unfit:
+        self._chosen(attempt.queued)
+        return self._hold(attempt, choice, statement)
 
-class MeteredPlaces(Places):
-    """Times the points at which places are reserved, permitted and given back."""
-
-    def __init__(self, timer: AttemptTimer, parts: Parts) -> None:
-        super().__init__(parts)
-        self._timer = timer
-
-    def hold(self, attempt: Attempt, choice: Choice, statement: Statement) -> Reserved | Unfit:
-        self._timer.chosen(attempt.queued)
-        return Places.hold(self, attempt, choice, statement)
-
-    def _reserve(self, attempt: Attempt, node_name: str) -> Status | None:
-        start, status = self._timer.clock(), ERROR
-        try:
-            refusal = super()._reserve(attempt, node_name)
-            status = code_name(refusal)
-            return refusal
-        finally:
-            self._timer.points.observe("Reserve", status, attempt.profile.name, start)
-
-    def _permit(self, attempt: Attempt, node_name: str) -> dict[str, float] | Status:
-        start, status = self._timer.clock(), ERROR
-        try:
-            waits = super()._permit(attempt, node_name)
-            refusal = waits if isinstance(waits, Status) else None
-            status = code_name(refusal) if refusal or not waits else CODE_NAMES[Code.WAIT]
-            return waits
-        finally:
-            self._timer.points.observe("Permit", status, attempt.profile.name, start)
-
-    def unreserve(self, reserved: Reserved) -> None:
-        if not reserved.profile.at("unreserve"):
-            super().unreserve(reserved)
-            return
-        start = self._timer.clock()
-        super().unreserve(reserved)
-        self._timer.points.observe("Unreserve", SUCCESS, reserved.profile.name, start)
-
-
-class MeteredFailures(Failures):
-    """Times attempts that fail, and the search for a way out."""
-
-    def __init__(self, timer: AttemptTimer, parts: Parts) -> None:
-        super().__init__(parts)
-        self._timer = timer
-
-    def way_out(self, attempt: Attempt, why: FitError) -> Unfit | Progress:
-        if not attempt.profile.at("post_filter"):
-            return super().way_out(attempt, why)
-        start, status = self._timer.clock(), ERROR
-        try:
-            end = super().way_out(attempt, why)
-            rejected = isinstance(end, Unfit) and not end.nominated
-            status = CODE_NAMES[Code.UNSCHEDULABLE] if rejected else SUCCESS
-            return end
-        finally:
-            self._timer.points.observe("PostFilter", status, attempt.profile.name, start)
-
-    def fail(self, queued: QueuedPod, end: Unfit | NoNodes | Failed) -> Wait:
-        wait = super().fail(queued, end)
-        seconds = self._timer.chosen(queued)
+    def _failed(self, queued: QueuedPod, end: Unfit | NoNodes | Failed) -> Wait:
+        wait = self._fail(queued, end)
+        seconds = self._chosen(queued)
         result = UNSCHEDULABLE_RESULT if wait.reason == UNSCHEDULABLE else ERROR_RESULT
-        samples = self._timer.meter.samples(ATTEMPT_SECONDS, result, queued.pod.spec.scheduler_name)
-        samples.observe(seconds)
+        self._meter.samples(ATTEMPT_SECONDS, result, queued.pod.spec.scheduler_name).observe(seconds)
         return wait
 
-
-def timed_pre_filter(timer: PointTimer) -> PreFilter:
-    def timed(pod_class: PodClass, cycle: Cycle, pod: Pod) -> PreFiltered:
-        start, status = timer.clock(), ERROR
-        try:
-            before = pre_filter(pod_class, cycle, pod)
-            status = code_name(before.rejection)
-            return before
-        finally:
-            timer.observe("PreFilter", status, cycle.profile, start)
-
-    return timed
+    def _chosen(self, queued: QueuedPod) -> float:
+        """The search for a node is over, if it was not before. Returns how long the attempt takes so far."""
+        seconds = self._clock() - queued.started
+        if self._choosing is queued:
+            self._algorithm(seconds)
+            self._choosing = None
+        return seconds
 
 
 class MeteredIngest(Ingest):
@@ -226,6 +139,12 @@ def _timed(meter: Meter, kind: type[Any], action: str, taker: Taker) -> Taker:
         seconds[event.object.kind if hasattr(event, "object") else NODE](clock() - start)
 
     return take_pod if kind in (PodAdded, PodChanged, PodDeleted) else take_other
+
+
+def metered_placer(meter: Meter, *parts: Any) -> Placer:
+    placer = Placer(*parts)
+    PointTimer(meter).put_on_evaluation(placer.full)
+    return placer
 
 
 class Makers(NamedTuple):

@@ -19,7 +19,6 @@ from mooring.engine.placement.verdicts import Verdict
 from mooring.errors import PluginFailed
 from mooring.framework.api import answers
 from mooring.framework.api.cycle import Cycle
-from mooring.framework.api.session import Session
 from mooring.framework.api.status import Status
 from mooring.model.objects import Pod
 
@@ -91,24 +90,22 @@ class AmongNominated:
         name = self._nominator.node_of(pod.metadata.uid) or pod.status.nominated_node_name
         return self._cluster.nodes.rows.get(name) if name else None
 
-    def fits(self, pod_class: PodClass, cycle: Cycle, pod: Pod, row: int, session: Session | None) -> bool:
+    def fits(self, pod_class: PodClass, cycle: Cycle, pod: Pod, row: int) -> bool:
         """Whether the node the pod is nominated to takes it. What fails here fails in the full search too."""
         try:
-            if self._full.status(pod_class, cycle, pod, row, session) is not None:
+            if self._full.status(pod_class, cycle, pod, row) is not None:
                 return False
             ahead = self._nominator.ahead_on(pod, self._cluster.nodes.object_at(row).name)
             return not ahead or self._status(pod_class, cycle, pod, row, ahead) is None
         except PluginFailed:
             return False
 
-    def status(
-        self, pod_class: PodClass, cycle: Cycle, pod: Pod, row: int, session: Session | None
-    ) -> Status | None:
+    def status(self, pod_class: PodClass, cycle: Cycle, pod: Pod, row: int) -> Status | None:
         """The status of one node with those nominated to it, or else without: None when it passes both."""
         ahead = self._nominator.ahead_on(pod, self._cluster.nodes.object_at(row).name)
         if ahead and (status := self._status(pod_class, cycle, pod, row, ahead)) is not None:
             return status
-        return self._full.status(pod_class, cycle, pod, row, session)
+        return self._full.status(pod_class, cycle, pod, row)
 
     def statuses(
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, among: Collection[int] | None = None

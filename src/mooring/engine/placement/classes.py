@@ -6,7 +6,7 @@ selectors that match its labels. Labels nobody selects on make no difference.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from typing import Any
 
 import msgspec
@@ -18,7 +18,7 @@ from mooring.engine.placement.pipeline import Pipeline, make_pipeline
 from mooring.framework.api import answers
 from mooring.framework.api.plugin import WHOLE_POD, Plugin
 from mooring.framework.api.scope import UNSIGNABLE, Scope
-from mooring.framework.running.forms import Filter, Scorer
+from mooring.framework.running.forms import Filter, Form, Scorer
 from mooring.framework.running.inspection import pre_filters_some, signs_itself
 from mooring.framework.running.profile import Profile
 from mooring.model.objects import Pod, PodSpec
@@ -42,10 +42,11 @@ class PodClass(Pipeline, eq=False, kw_only=True):
 
 
 class ProfileClasses:
-    """The classes of one profile."""
+    """The classes of one profile; with forms that judge pods besides its plugins, if there are such."""
 
-    def __init__(self, profile: Profile, labelsets: LabelSets) -> None:
+    def __init__(self, profile: Profile, labelsets: LabelSets, afresh: Collection[Form] = ()) -> None:
         self._profile = profile
+        self._afresh = afresh
         self._labelsets = labelsets
         plugins = [plugin for name, plugin in profile.plugins.items() if name in profile.evaluating]
         self._by_spec = [p for p in plugins if getattr(type(p).sign, "reads_spec_only", False)]
@@ -99,6 +100,10 @@ class ProfileClasses:
             self._classes[key] = found
         return found
 
+    def like(self, other: PodClass) -> PodClass:
+        """What a class of another engine, with plugins of the same kinds, is here."""
+        return self._sorted_out(other.signs, other.matches, shared=other.shared)
+
     def _meet(self, pod: Pod) -> SpecSigns:
         """What is read of a spec that was not met lately."""
         if len(self._spec_signs) >= KNOWN:
@@ -124,13 +129,15 @@ class ProfileClasses:
     ) -> PodClass:
         by_plugin = zip((*self._by_spec, *self._by_pod), (*signs, *more), strict=True)
         signed = {plugin.name: sign for plugin, sign in by_plugin if sign is not None}
-        interested: dict[str, Hashable] = {**signed, **self._unsigned}
+        return self._sorted_out({**signed, **self._unsigned}, matches, shared=shared)
+
+    def _sorted_out(self, signs: dict[str, Hashable], matches: tuple[int, ...], *, shared: bool) -> PodClass:
         self._made += 1
         return PodClass(
-            *self._pipeline(interested),
+            *self._pipeline(signs),
             id=self._made,
             profile=self._profile,
-            signs=interested,
+            signs=signs,
             shared=shared,
             matches=matches,
         )
@@ -145,7 +152,7 @@ class ProfileClasses:
         found = self._pipelines.get(key)
         if found is None:
             found = self._pipelines[key] = astuple(
-                make_pipeline(self._profile, signs.keys(), judging, silent)
+                make_pipeline(self._profile, signs.keys(), judging, silent, self._afresh)
             )
         return found
 

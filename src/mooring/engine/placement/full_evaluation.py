@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 
 from mooring.cluster.cluster import Cluster
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import Bools, Rows
-from mooring.cluster.nodes import Ints
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.node_by_node import Asking, normalized
@@ -26,13 +26,11 @@ from mooring.framework.api.answers import FILTER_CODES
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.scope import Scope
-from mooring.framework.api.session import Session, Task
 from mooring.framework.api.status import Code, Status, skip
 from mooring.framework.running.budget import leave_out
 from mooring.framework.running.forms import Filter, Scorer
 from mooring.model.objects import Pod
 
-SESSION = "session"
 PRE_SCORE_CODES = frozenset({Code.SKIP})
 FEWEST_AT_ONCE = 64  # nodes; fewer cost as much
 CLASSES_OPEN = 64  # classes whose open rows are known
@@ -70,32 +68,24 @@ class FullEvaluation:
         self._partly.forget()
         self._open.clear()
 
-    def feasible(
-        self, pod_class: PodClass, cycle: Cycle, pod: Pod, candidates: Bools, session: Session | None = None
-    ) -> Bools:
+    def feasible(self, pod_class: PodClass, cycle: Cycle, pod: Pod, candidates: Bools) -> Bools:
         """Which candidates pass every filter."""
-        return self._passing(pod_class, cycle, pod, candidates, session)
+        return self._passing(pod_class, cycle, pod, candidates)
 
     def first(
-        self,
-        pod_class: PodClass,
-        cycle: Cycle,
-        pod: Pod,
-        order: Rows,
-        wanted: int,
-        session: Session | None = None,
+        self, pod_class: PodClass, cycle: Cycle, pod: Pod, order: Rows, wanted: int
     ) -> tuple[Bools, int]:
         """The first so many rows, in this order, that pass every filter; and how many rows lie in front of
         the last of them and with it, or in all when there are fewer. Those far behind it are not asked."""
         found: Bools = np.zeros(self._cluster.nodes.high, np.bool_)
-        one_by_one = session or any(form.many_method is None for form in _filters(pod_class, cycle))
+        one_by_one = any(form.many_method is None for form in _filters(pod_class, cycle))
         missing, looked_at = wanted, 0
         while looked_at < len(order):
             step = max(missing, FEWEST_AT_ONCE) if one_by_one else len(order)
             asked = order[looked_at : looked_at + step]
             candidates: Bools = np.zeros(len(found), np.bool_)
             candidates[asked] = True
-            passing = np.flatnonzero(self._passing(pod_class, cycle, pod, candidates, session)[asked])
+            passing = np.flatnonzero(self._passing(pod_class, cycle, pod, candidates)[asked])
             if len(passing) >= missing:
                 found[asked[passing[:missing]]] = True
                 return found, looked_at + int(passing[missing - 1]) + 1
@@ -104,12 +94,10 @@ class FullEvaluation:
             looked_at += len(asked)
         return found, looked_at
 
-    def _passing(
-        self, pod_class: PodClass, cycle: Cycle, pod: Pod, candidates: Bools, session: Session | None
-    ) -> Bools:
-        if pod_class.profile.at("before_filter") or session:
+    def _passing(self, pod_class: PodClass, cycle: Cycle, pod: Pod, candidates: Bools) -> Bools:
+        if pod_class.profile.at("before_filter"):
             rows = np.flatnonzero(candidates).tolist()
-            passed = [row for row in rows if self.status(pod_class, cycle, pod, row, session) is None]
+            passed = [row for row in rows if self.status(pod_class, cycle, pod, row) is None]
             ok: Bools = np.zeros(len(candidates), np.bool_)
             ok[passed] = True
             return ok
@@ -124,14 +112,12 @@ class FullEvaluation:
                 ok &= kept.masks[step, : len(ok)]
         return ok
 
-    def statuses(
-        self, pod_class: PodClass, cycle: Cycle, pod: Pod, candidates: Bools, session: Session | None = None
-    ) -> RowStatuses:
+    def statuses(self, pod_class: PodClass, cycle: Cycle, pod: Pod, candidates: Bools) -> RowStatuses:
         """Why candidates fail: the status of the first filter each does not pass."""
         found = RowStatuses(self._cluster.nodes.capacity)
-        if pod_class.profile.at("before_filter") or session:
+        if pod_class.profile.at("before_filter"):
             for row in np.flatnonzero(candidates).tolist():
-                found.put(row, self.status(pod_class, cycle, pod, row, session))
+                found.put(row, self.status(pod_class, cycle, pod, row))
             return found
         left = candidates.copy()
         nodes = self._cluster.nodes
@@ -169,9 +155,7 @@ class FullEvaluation:
             return None
         return known
 
-    def status(
-        self, pod_class: PodClass, cycle: Cycle, pod: Pod, row: int, session: Session | None = None
-    ) -> Status | None:
+    def status(self, pod_class: PodClass, cycle: Cycle, pod: Pod, row: int) -> Status | None:
         """The status of one node: None when it passes every filter."""
         nodes = self._cluster.nodes
         node = self._view.view(row)
@@ -185,7 +169,7 @@ class FullEvaluation:
             status = form.one(cycle, form.shown(pod), form.view(node), nodes, self._view)
             if status is not None:
                 return status
-        return self._predicate(pod, node, session) if session else None
+        return None
 
     def _to_ask(self, pod_class: PodClass, cycle: Cycle, row: int) -> list[Filter]:
         """The filters about one node. Those that are known to let it pass, whoever is there, are left out."""
@@ -211,32 +195,24 @@ class FullEvaluation:
                 skipped.append(name)
         cycle.skip_score = frozenset(skipped)
 
-    def score(
-        self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools, session: Session | None = None
-    ) -> Scored:
+    def score(self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools) -> Scored:
         """Totals of the feasible nodes with their parts; what stands for others means nothing."""
         parts: dict[str, Ints] = {}
         for scorer, weight in pod_class.scorers:
             if scorer.name not in cycle.skip_score:
                 parts[scorer.name] = self._weighed(scorer, weight, cycle, pod, ok)
-        if session and session.hooks.has("node_order"):
-            parts[SESSION] = self._node_order(pod, ok, session)
         return Scored(sum(parts.values(), np.zeros(len(ok), np.int64)), parts)
 
-    def totals(
-        self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools, session: Session | None = None
-    ) -> Ints:
+    def totals(self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools) -> Ints:
         """The totals alone."""
         kept = self._partly.scores(pod_class, cycle, pod) if self.keeps else None
         if kept is None:
-            return self.score(pod_class, cycle, pod, ok, session).totals
+            return self.score(pod_class, cycle, pod, ok).totals
         totals: Ints = kept.base[: len(ok)].copy()
         for scorer, weight, scores in kept.raw:
             totals += self._weighed(scorer, weight, cycle, pod, ok, scores[: len(ok)])
         for scorer, weight in kept.others:
-            totals += self._weighed(scorer, weight, cycle, pod, ok)
-        if session and session.hooks.has("node_order"):
-            totals = totals + self._node_order(pod, ok, session)
+            totals = totals + self._weighed(scorer, weight, cycle, pod, ok)  # a session's may be fractions
         return totals
 
     def _weighed(
@@ -249,19 +225,6 @@ class FullEvaluation:
         except OverBudget as over:
             leave_out(cycle, over)
             return np.zeros(len(ok), np.int64)
-
-    def _predicate(self, pod: Pod, node: NodeView, session: Session) -> Status | None:
-        refused: Status | None = session.hooks.ask("predicate", Task(pod), session.jobs[0], node)
-        return refused
-
-    def _node_order(self, pod: Pod, ok: Bools, session: Session) -> Any:
-        """Whole numbers as long as all are; totals become fractions with the first that is one."""
-        rows = np.flatnonzero(ok).tolist()
-        given = [session.hooks.ask("node_order", Task(pod), self._view.view(row)) for row in rows]
-        whole = all(type(number) is int for number in given)
-        order = np.zeros(len(ok), np.int64 if whole else np.float64)
-        order[rows] = given
-        return order
 
 
 def _pod_for_node(plugin: str, pod: Pod, node: NodeView, answer: tuple[Any, ...]) -> Pod:

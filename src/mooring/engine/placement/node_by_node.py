@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from mooring.cluster.cluster import Cluster
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import Bools
-from mooring.cluster.nodes import Ints
 from mooring.cluster.view import ClusterView, NodeView
-from mooring.errors import OverBudget
+from mooring.errors import PluginFailed
 from mooring.framework.api import answers
 from mooring.framework.api.answers import FILTER_CODES
 from mooring.framework.api.cycle import Cycle
@@ -62,7 +62,7 @@ class Asking:
         try:
             nodes = form.paced(self._nodes(among))
             return list(map(form.loop_method, repeat(cycle), repeat(shown), nodes))
-        except OverBudget:
+        except PluginFailed:
             raise
         except Exception:
             return None

@@ -67,7 +67,7 @@ class NodeTrial:
 def demand_of(placer: Placer, search: Search) -> Demand | None:
     """What must be free for the pod, when the plugin that asks for it is the first to look at pods."""
     pod_class, cycle, pod = search.pod_class, search.cycle, search.pod
-    if search.session is not None or pod_class.profile.at("before_filter"):
+    if pod_class.profile.at("before_filter"):
         return None
     amounts: Amounts | None = None
     static: list[Filter] = []

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from mooring.cluster.cluster import Cluster
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import Bools, Rows
-from mooring.cluster.nodes import Ints
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.engine.placement.classes import PodClass
 from mooring.errors import PluginFailed

@@ -14,7 +14,7 @@ from mooring.cluster.nodes import NodeTable
 from mooring.framework.api.domain import DomainPlugin
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.scope import Scope
-from mooring.framework.running.forms import Filter, Scorer
+from mooring.framework.running.forms import Filter, Form, Scorer
 from mooring.framework.running.profile import Hook, Profile
 from mooring.model.objects import PodSpec
 
@@ -39,10 +39,14 @@ class Pipeline(msgspec.Struct, eq=False):
 
 
 def make_pipeline(
-    profile: Profile, interested: Collection[str], judging: Collection[str], silent: Collection[str] = ()
+    profile: Profile,
+    interested: Collection[str],
+    judging: Collection[str],
+    silent: Collection[str] = (),
+    afresh: Collection[Form] = (),
 ) -> Pipeline:
     """`interested` are the plugins that have anything to say about the class, `judging` those of them whose
-    filters and scores do, `silent` those whose pre-filters do not."""
+    filters and scores do, `silent` those whose pre-filters do not. `afresh` judge it besides, after them."""
 
     def concerned(point: str) -> tuple[Hook, ...]:
         return tuple(h for h in profile.at(point) if h.name in interested or h.name not in profile.evaluating)
@@ -54,11 +58,12 @@ def make_pipeline(
     transformed = profile.at("before_filter") or profile.at("before_score")
     looking = [profile.plugins[name] for name in judging if name in profile.looking]
     filters = tuple(form for form in profile.filters if form.name in judging)
+    scorers = tuple((form, weight) for form, weight in profile.scorers if form.name in judging)
     counts = next((form for form in filters if form.one_method and hasattr(form.plugin, "has_room")), None)
     counting: Any = None if counts is None else counts.plugin
     return Pipeline(
-        filters=filters,
-        scorers=tuple((form, weight) for form, weight in profile.scorers if form.name in judging),
+        filters=(*filters, *(form for form in afresh if isinstance(form, Filter))),
+        scorers=(*scorers, *((form, 1) for form in afresh if isinstance(form, Scorer))),
         pre_filters=pre_filters,
         pre_scores=pre_scores,
         kept_pre_scores=tuple(hook for hook in pre_scores if hook.plugin.scope.kept),
@@ -67,7 +72,8 @@ def make_pipeline(
         pre_flights=pre_flights,
         patches=concerned("pre_bind_patch"),
         # A `pre_score` of who keeps nothing runs for every pod, whether its plugin scores or not.
-        keeps=not transformed and all(map(_keeps_answers, (*looking, *(h.plugin for h in pre_scores)))),
+        keeps=not (transformed or afresh)
+        and all(map(_keeps_answers, (*looking, *(h.plugin for h in pre_scores)))),
         goes_straight_on=profile.goes_straight_on and not pre_filters,
         holds_freely=not (reserves or permits or pre_flights),
         counts=counts,

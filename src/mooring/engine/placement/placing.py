@@ -52,21 +52,14 @@ class Choice(msgspec.Struct, frozen=True):
 class Placer:
     """Chooses nodes on the cluster as it is. Changes nothing that it does not undo."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        view: ClusterView,
-        nominator: Nominator,
-        rng: random.Random,
-        full: FullEvaluation | None = None,
-    ) -> None:
+    def __init__(self, cluster: Cluster, view: ClusterView, nominator: Nominator, rng: random.Random) -> None:
         self.cluster = cluster
         self.view = view
         self._nominated = nominator.node_by_uid
         self._ties = Ties(cluster, view, rng)
         self._sampling = Sampling(cluster.nodes)
         self.kept = KeptEvaluations(cluster, view)
-        self.full = full or FullEvaluation(cluster, view)
+        self.full = FullEvaluation(cluster, view)
         self.verdicts = Verdicts(cluster, self.full)
         self._among_nominated = AmongNominated(cluster, view, nominator, self.full)
         self.keep_scores = False
@@ -97,7 +90,7 @@ class Placer:
         """The best of some rows that takes the pod as things are now; `bonus` adds to their scores."""
         pod_class, cycle, pod = search.pod_class, search.cycle, search.pod
         with self._asking():
-            ok = self.full.feasible(pod_class, cycle, pod, among & self._mask(None), search.session)
+            ok = self.full.feasible(pod_class, cycle, pod, among & self._mask(None))
             if self._nominated:
                 rows = set(np.flatnonzero(ok).tolist())
                 ok[list(self._among_nominated.statuses(pod_class, cycle, pod, rows))] = False
@@ -120,8 +113,7 @@ class Placer:
         """What the filters say of one node, also with the pods nominated to it on it."""
         self.evaluating = True
         try:
-            about = search.pod_class, search.cycle, search.pod
-            return self._among_nominated.status(*about, row, search.session)
+            return self._among_nominated.status(search.pod_class, search.cycle, search.pod, row)
         finally:
             self.evaluating = False
 
@@ -132,17 +124,17 @@ class Placer:
         self._among_nominated.forget()
 
     def _choose(self, search: Search) -> Choice | None:
-        pod_class, cycle, pod, session = search.pod_class, search.cycle, search.pod, search.session
+        pod_class, cycle, pod = search.pod_class, search.cycle, search.pod
         if self._nominated or pod.status.nominated_node_name:
             own = self._among_nominated.own_row(pod)
-            if own is not None and session is None:
+            if own is not None:
                 self._lend(pod_class, cycle, pod)
             if own is not None and self._fits_own(search, own):
                 if self.count_nodes:
                     self._count(cycle, [own], 1)
                 return self._best_scored(search, self._mask([own])) if self.keep_scores else Choice(own)
         rows = None if search.narrowed is None else self._rows(search)
-        if session is None and self.keep_evaluations and pod_class.keeps and pod_class.shared:
+        if self.keep_evaluations and pod_class.keeps and pod_class.shared:
             try:
                 return self._choose_kept(pod_class, cycle, pod, rows)
             except PluginFailed:
@@ -155,18 +147,18 @@ class Placer:
     def _fits_own(self, search: Search, own: int) -> bool:
         rows = self._rows(search)
         about = search.pod_class, search.cycle, search.pod
-        return (rows is None or own in rows) and self._among_nominated.fits(*about, own, search.session)
+        return (rows is None or own in rows) and self._among_nominated.fits(*about, own)
 
     def _feasible(self, search: Search, rows: Rows | None) -> Bools:
-        pod_class, cycle, pod, session = search.pod_class, search.cycle, search.pod, search.session
+        pod_class, cycle, pod = search.pod_class, search.cycle, search.pod
         self.full.keeps = self.keep_evaluations
         wanted = self._sampling.wanted(pod_class.profile.plan, rows)
         if wanted is not None and not self._nominated:
             order = self._sampling.order(rows)
-            ok, looked_at = self.full.first(pod_class, cycle, pod, order, wanted, session)
+            ok, looked_at = self.full.first(pod_class, cycle, pod, order, wanted)
             self._sampling.move_on(looked_at)
             return ok
-        ok = self.full.feasible(pod_class, cycle, pod, self._mask(rows), session)
+        ok = self.full.feasible(pod_class, cycle, pod, self._mask(rows))
         if self._nominated:
             ok[list(self._among_nominated.statuses(pod_class, cycle, pod, rows))] = False
         if wanted is not None:
@@ -250,7 +242,7 @@ class Placer:
         feasible = np.flatnonzero(ok)
         if pod_class.pre_scores:
             self.full.pre_score(pod_class, cycle, pod, ok)
-        scored = self.full.totals(pod_class, cycle, pod, ok, search.session)
+        scored = self.full.totals(pod_class, cycle, pod, ok)
         if bonus:
             scored[list(bonus)] += np.fromiter(bonus.values(), np.int64, len(bonus))
         totals = scored[feasible]
@@ -289,20 +281,17 @@ class Placer:
 
     def _why_not(self, search: Search) -> FitError:
         """The status of every node."""
-        pod_class, cycle, pod = search.pod_class, search.cycle, search.pod
-        narrowed, session = search.narrowed, search.session
+        pod_class, cycle, pod, narrowed = search.pod_class, search.cycle, search.pod, search.narrowed
         nodes = self.cluster.nodes
-        if narrowed is None and session is None:
+        if narrowed is None:
             verdict = self.verdicts.of(pod_class, cycle, pod)
             if self._nominated:
                 verdict = self._among_nominated.verdict(pod_class, cycle, pod, verdict)
             return nodes_rejected(nodes, verdict.statuses, verdict.counts, resolvable=verdict.resolvable)
         rows = self._rows(search)
-        by_row = dict(self.full.statuses(pod_class, cycle, pod, self._mask(rows), session))
+        by_row = dict(self.full.statuses(pod_class, cycle, pod, self._mask(rows)))
         by_row.update(self._among_nominated.statuses(pod_class, cycle, pod, rows))
         counts = Counter(by_row.values())
-        if narrowed is None:
-            return nodes_rejected(nodes, by_row, counts)
         absent = unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(narrowed.plugins)}]")
         return nodes_rejected(nodes, by_row, counts, absent, narrowed.plugins)
 

@@ -8,7 +8,6 @@ import msgspec
 
 from mooring.engine.placement.classes import PodClass
 from mooring.framework.api.cycle import Cycle
-from mooring.framework.api.session import Session
 from mooring.model.objects import Pod
 
 NOT_YET: Any = None
@@ -28,4 +27,3 @@ class Search(msgspec.Struct, eq=False):
     pod: Pod  # as transformers and resizing make it
     pod_class: PodClass = NOT_YET  # known before any node is asked
     narrowed: Narrowed | None = None
-    session: Session | None = None

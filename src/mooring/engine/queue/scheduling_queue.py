@@ -138,7 +138,7 @@ class SchedulingQueue:
         else:
             queued.consecutive_errors += 1
         queued.timestamp, queued.flushed_at = now, None
-        strategy, in_time = AFTER_BACKOFF, False
+        strategy, in_time = AFTER_BACKOFF, True  # nobody rejected it: no event can help
         if queued.rejectors:
             strategy, in_time = self._best(queued, self.in_flight.events_for(uid))
         self.in_flight.done(uid)

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import Bools
-from mooring.cluster.nodes import MOST_TAKEN, Ints, NodeTable
+from mooring.cluster.nodes import MOST_TAKEN, NodeTable
 from mooring.framework.api.node_trial import Demand
 
 TOO_MANY_PODS, INSUFFICIENT = "Too many pods", "Insufficient {}"

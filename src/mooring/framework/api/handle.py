@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 from mooring.cluster.books.book import Book
@@ -93,6 +94,7 @@ class Handle(ABC):
     meter: Meter | None = None  # where plugins count; None when nobody reads it
     profile: str
     gates: FeatureGates
+    books: Mapping[str, Book[Any, Any]] = MappingProxyType({})  # those it has given, by name
     random: random.Random  # the engine's seeded source
 
     @property

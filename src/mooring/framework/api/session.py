@@ -1,13 +1,13 @@
 """Sessions: hooks that plugins register when a round opens and that end with it, in KAI's manner.
 
-Each kind of hook says what it may be answered, and how the answers of several plugins combine. A
-pod-at-a-time cycle is a session of one job with one task; a round over all jobs is a session of many.
+Each kind of hook says what it may be answered, and how the answers of several plugins combine. Where a pod is
+decided at a time, jobs join the session as they are tried; a round over all jobs has them from the start.
 Both use this table. Whatever a hook does wrong is its plugin's failure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from math import isfinite
@@ -23,6 +23,7 @@ from mooring.model.objects import Pod
 LARGEST = 2**62  # of a number: what is far out of range must not upset the sum
 COLLECTIONS = (list, tuple, set, frozenset)
 Number = int | float
+Timed = Callable[[str, str, Callable[..., Any]], Callable[..., Any]]  # a plugin's hook of a kind, timed
 
 
 class Combine(Enum):
@@ -60,7 +61,7 @@ HOOKS: dict[str, Kind] = {
 }
 
 
-ASKED = frozenset({"pre_predicate", "predicate", "node_order", "allocate", "deallocate"})  # of one pod
+ASKED = frozenset({"pre_predicate", "predicate", "node_order", "allocate", "deallocate"})  # a pod at a time
 NOBODY_ASKS = (
     "add_{kind} registers a hook that nobody asks: pods are decided one at a time, and rounds over queues "
     "and jobs do not exist yet"
@@ -105,6 +106,10 @@ READERS: dict[Combine, Callable[[str, str, Any], Any]] = {  # what answers that 
 }
 
 
+def _untimed(plugin: str, kind: str, hook: Callable[..., Any]) -> Callable[..., Any]:
+    return hook
+
+
 class Registered(NamedTuple):
     plugin: str
     hook: Callable[..., Any]
@@ -137,7 +142,7 @@ class HookTable:
             case Combine.ALL:
                 return next((answer for answer in given if answer is not None), None)
             case Combine.SUM:
-                return sum(given)
+                return max(-LARGEST, min(LARGEST, sum(given)))
             case Combine.UNION:
                 return set().union(*given)
         return next(given, None)
@@ -176,23 +181,40 @@ class Job(msgspec.Struct, frozen=True):
 class Session:
     """One round, from open to close: what plugins register in it is gone with it.
 
-    `asked` are the kinds of hooks that will be asked in it; another one would be registered in vain.
+    `now` is when it was opened. `asked` are the kinds of hooks that will be asked in it; another one would be
+    registered in vain.
     """
 
     def __init__(
-        self, cluster: ClusterView, jobs: tuple[Job, ...], now: float, asked: Container[str] = HOOKS
+        self, cluster: ClusterView, jobs: Iterable[Job], now: float, asked: Container[str] = HOOKS
     ) -> None:
         self._asked = asked
         self.cluster = cluster
-        self.jobs = jobs
         self.now = now
         self.hooks = HookTable()
         self._registering = ""
+        self._timed: Timed = _untimed
+        self._job_by_uid: dict[str, Job] = {}  # of the pods that joined
+        for job in jobs:
+            self.join(job)
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """Those tried so far; a pod that is tried again is in its last one."""
+        return tuple({id(job): job for job in self._job_by_uid.values()}.values())
+
+    def join(self, job: Job) -> None:
+        """A job is about to be tried."""
+        self._job_by_uid.update((task.pod.metadata.uid, job) for task in job.tasks)
+
+    def job_of(self, pod: Pod) -> Job:
+        """The job a pod is tried in."""
+        return self._job_by_uid.get(pod.metadata.uid) or alone(pod)
 
     @contextmanager
-    def registering(self, plugin: str) -> Iterator[None]:
-        """Hooks that are added meanwhile are a plugin's."""
-        self._registering = plugin
+    def registering(self, plugin: str, timed: Timed | None = None) -> Iterator[None]:
+        """Hooks that are added meanwhile are a plugin's, and have the time it has."""
+        self._registering, self._timed = plugin, timed or _untimed
         try:
             yield
         finally:
@@ -203,6 +225,8 @@ class Session:
             raise RuntimeError("hooks are registered when a session opens")
         if kind not in self._asked:
             raise ValueError(NOBODY_ASKS.format(kind=kind))
+        if callable(hook):
+            hook = self._timed(self._registering, kind, hook)
         self.hooks.add(kind, hook, self._registering)
 
     def add_queue_order(self, hook: Callable[[str, str], Number]) -> None:
@@ -242,6 +266,11 @@ class Session:
             self._add("deallocate", deallocate)
 
 
-def session_of(view: ClusterView, pod: Pod, now: float) -> Session:
-    """A pod at a time is a session with one job of one task."""
-    return Session(view, (Job(pod.key, (Task(pod),)),), now, ASKED)
+def alone(pod: Pod) -> Job:
+    """A pod that is decided by itself is a job of one task."""
+    return Job(pod.key, (Task(pod),))
+
+
+def session_of(view: ClusterView, job: Job, now: float) -> Session:
+    """The session of a round that decides a pod, or a gang, at a time, opened for the first of them."""
+    return Session(view, (job,), now, ASKED)

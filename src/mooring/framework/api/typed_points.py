@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import Bools, NodeColumns
-from mooring.cluster.nodes import Ints
 from mooring.cluster.view import NodeView
 from mooring.framework.api.answers import Mask, PostFilterResult, Rejections, Statuses
 from mooring.framework.api.cycle import Cycle

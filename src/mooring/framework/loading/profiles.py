@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from types import MappingProxyType
+from typing import Any
 
 from mooring.config.document import Origin
 from mooring.config.profiles import ProfilePlan
@@ -24,22 +26,17 @@ def make_profile(
     handle_for: Callable[[type[Plugin]], Handle],
     meter: Meter | None = None,
     budgets: Budgets | None = None,
-    known: Mapping[str, Plugin] = NO_PLUGINS,
+    made: Mapping[str, Plugin] = NO_PLUGINS,
 ) -> Profile:
-    """Makes each plugin of a plan once, however many points it serves; one that is known, of the same class
-    and with the same arguments, is not made again. ConfigError with every mistake that plugins find in their
-    arguments."""
-    names = plan.plugin_names()
-    tie_breaker = () if plan.ties in ("Random", "First") or plan.ties in names else (plan.ties,)
+    """Makes each plugin of a plan once, however many points it serves, but for those that are made already.
+    ConfigError with every mistake that plugins find in their arguments."""
     plugins: dict[str, Plugin] = {}
     mistakes: list[Mistake] = []
     cause: BaseException | None = None
-    for name in (*names, *tie_breaker):
+    for name in _names(plan):
         plugin = registry.get(name)
         try:
-            args = plan.args.get(name) or plugin.Args()
-            same = name in known and type(known[name]) is plugin and known[name].args == args
-            plugins[name] = known[name] if same else plugin(args, handle_for(plugin))
+            plugins[name] = made[name] if name in made else plugin(_args(plan, plugin), handle_for(plugin))
         except BaseException as error:
             if wants_the_end(error):
                 raise
@@ -48,6 +45,26 @@ def make_profile(
     if mistakes:
         raise ConfigError(mistakes) from cause
     return Profile(plan, plugins, meter, budgets)
+
+
+def same_plugins(plan: ProfilePlan, registry: Registry, known: Mapping[str, Plugin]) -> dict[str, Plugin]:
+    """Those of the known plugins that a plan has of the same class and with the same arguments."""
+    same = {}
+    for name in _names(plan):
+        plugin = registry.get(name)
+        with suppress(Exception):  # it is made, and that tells what is wrong
+            if type(known.get(name)) is plugin and known[name].args == _args(plan, plugin):
+                same[name] = known[name]
+    return same
+
+
+def _names(plan: ProfilePlan) -> tuple[str, ...]:
+    names = tuple(plan.plugin_names())
+    return names if plan.ties in ("Random", "First", *names) else (*names, plan.ties)
+
+
+def _args(plan: ProfilePlan, plugin: type[Plugin]) -> Any:
+    return plan.args.get(plugin.name) or plugin.Args()
 
 
 def make_profiles(plans: Iterable[ProfilePlan], make: Callable[[ProfilePlan], Profile]) -> dict[str, Profile]:

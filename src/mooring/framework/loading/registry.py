@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Self
 
 import msgspec
 
@@ -21,6 +22,13 @@ class Registry:
     def __init__(self, defaults: Sequence[PluginUse] = ()) -> None:
         self._classes: dict[str, type[Plugin]] = {}
         self._defaults = tuple(defaults)
+
+    @classmethod
+    def of(cls, plugins: Mapping[str, Plugin]) -> Self:
+        """The classes of plugins that were made already, by name."""
+        registry = cls()
+        registry._classes = {name: type(plugin) for name, plugin in plugins.items()}
+        return registry
 
     def add(self, plugin: type[Plugin], *, trusted: bool = False) -> str:
         """Registers a class after looking it over. A trusted one (built in) is not rehearsed."""

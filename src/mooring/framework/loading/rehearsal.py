@@ -26,9 +26,10 @@ from mooring.framework.api.handle import B, Handle, Lister, WaitingPod, check_bo
 from mooring.framework.api.node_trial import Demand, Trial
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.scope import Scope
-from mooring.framework.api.session import session_of
+from mooring.framework.api.session import alone, session_of
 from mooring.framework.api.status import Code, Status
 from mooring.framework.api.writes import Write
+from mooring.framework.running.agreement import check_agreement
 from mooring.framework.running.forms import Filter, Scorer
 from mooring.framework.running.inspection import place_of, pods_concerned
 from mooring.model.objects import (
@@ -188,7 +189,7 @@ def _method_at(plugin: type[Plugin], point: str) -> str:
 def _open_session(plugin: Plugin, handle: StageHandle) -> None:
     """Hooks that are registered in vain are found."""
     if (opens := getattr(plugin, "on_session_open", None)) is not None:
-        session = session_of(handle.cluster, _pods()[1], handle.now)
+        session = session_of(handle.cluster, alone(_pods()[1]), handle.now)
         with session.registering(plugin.name):
             answers.call(plugin.name, "on_session_open", opens, session)
 
@@ -228,9 +229,9 @@ def _judge(plugin: Plugin, handle: StageHandle, cycle: Cycle, pod: Pod, cluster:
     handle.judging = plugin.scope
     try:
         if filter_form := Filter.of(plugin):
-            filter_form.rehearse(cycle, pod, cluster)
+            check_agreement(filter_form, cycle, pod, cluster)
         if scores and (scorer := Scorer.of(plugin)):
-            scorer.rehearse(cycle, pod, cluster)
+            check_agreement(scorer, cycle, pod, cluster)
         if isinstance(plugin, DomainPlugin):
             nodes = ClusterView(cluster.nodes, cluster.pods).nodes
             if what := answers.call(plugin.name, "domain", plugin.rehearse, cycle, pod, nodes):

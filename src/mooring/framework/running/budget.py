@@ -37,12 +37,13 @@ WARN_EVERY_S = 60.0
 STRIDE = 64  # nodes between two looks at the clock, at most
 LEFT_OUT = "mooring/left-out"  # where a cycle holds which scores the pod goes without, and why
 SCORING = frozenset({"pre_score", "score", "normalize"})  # what can be left out
-UNDOING = frozenset({"unreserve", "on_session_close"})  # never left out
+UNDOING = frozenset({"unreserve", "on_session_close", "allocate", "deallocate"})  # never left out
 BINDING = frozenset({"pre_bind", "bind", "post_bind"})  # they may await: each step is looked at by itself
 # Points beside any attempt at a pod: each call is looked at by itself; hints about one change, together.
 BESIDE = frozenset(
     {"pod_seen", "pod_bound", "pod_gone", "object_seen", "follow_up", "wake_at"}
     | {"pre_enqueue", "order_of", "group", "next_pod", "domains_of_nodes", "events", "sort_key", "less"}
+    | {"on_session_open", "on_session_close"}
 )
 
 Method = Callable[..., Any]
@@ -64,8 +65,9 @@ class Budgets:
             name: Ledgers(
                 Ledger(name, plan, self),
                 Ledger(name, plan, self, skips=skips),
+                Ledger(name, plan, self, each_call=True),
                 Ledger(name, plan, self),
-                Ledger(name, plan, self),
+                Ledger(name, plan, self, each_call=True),
             )
             for name, plugin in plugins.items()
             if not built_in(type(plugin))
@@ -74,12 +76,14 @@ class Budgets:
 
 class Ledgers(NamedTuple):
     """A policy's ledgers. A score that takes too long may be left out; all else has to be asked, and has its
-    time whatever scoring takes, and whatever is asked beside an attempt, in its midst or after it."""
+    time whatever scoring takes, and whatever is asked beside an attempt, in its midst or after it. Its books
+    are told of every pod, and have time of their own."""
 
     deciding: Ledger
     scoring: Ledger
     beside: Ledger
     binding: Ledger
+    books: Ledger
 
     def at(self, point: str) -> Ledger:
         if point in BESIDE:
@@ -92,8 +96,17 @@ class Ledgers(NamedTuple):
 class Ledger:
     """What a policy takes of the time it has."""
 
-    def __init__(self, plugin: str, plan: ProfilePlan, budgets: Budgets, *, skips: bool = False) -> None:
+    def __init__(
+        self,
+        plugin: str,
+        plan: ProfilePlan,
+        budgets: Budgets,
+        *,
+        skips: bool = False,
+        each_call: bool = False,
+    ) -> None:
         self.plugin = plugin
+        self._each_call = each_call  # has the time by itself, whatever was called before it
         self._profile = plan.scheduler_name
         self._limit_s = plan.policy_budget_s
         self._skips = skips
@@ -114,10 +127,10 @@ class Ledger:
         """The method, timed; refused when its time is used up."""
         if point in BINDING:
             return self._watch_steps(point, method)
-        clock, must, beside = self._clock, point in UNDOING, point in BESIDE
+        clock, must, each_call = self._clock, point in UNDOING, self._each_call
 
         def call(*arguments: Any) -> Any:
-            if beside:
+            if each_call:
                 self.begin(*_subject(point, arguments))
             if not must:
                 self.refuse(point)

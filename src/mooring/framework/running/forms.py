@@ -7,18 +7,16 @@ for one, a vector form is called with one row. What comes back is checked on the
 from __future__ import annotations
 
 import inspect
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
-from mooring.cluster.amounts import amounts_at
-from mooring.cluster.cluster import Cluster
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import Bools, NodeColumns, Rows, StaticColumns
-from mooring.cluster.nodes import Ints, NodeTable
-from mooring.cluster.view import ClusterView, NodeView, StaticNode
+from mooring.cluster.nodes import NodeTable
+from mooring.cluster.view import ClusterView, StaticNode
 from mooring.errors import PluginFailed, PointTimedOut
 from mooring.framework.api import answers
 from mooring.framework.api.answers import FILTER_CODES, Mask, Rejections
@@ -35,25 +33,6 @@ from mooring.model.objects import Pod
 Each = TypeVar("Each")
 MOST_RAW = 2**63 - 1
 VECTOR_ONLY = unschedulable("node(s) were rejected")
-
-
-class PodColumns(ABC):
-    """A third form: many pods, one node. A plugin that offers it (`pod_columns`) is asked about a node that
-    changed once for all classes of pods that are waiting. Each has a slot; what is read of its pods is put
-    there. Answers must be those of the other forms, for every slot that was put."""
-
-    @abstractmethod
-    def put(self, slot: int, pod: Pod) -> None:
-        """What is read of a pod; slots are used again for others."""
-
-    def filter(self, node: NodeView, slots: int) -> Bools:
-        """Whether the node passes for the pod of each of the first slots. Not asked of who only scores."""
-        raise NotImplementedError
-
-    def score(self, node: NodeView, slots: int) -> Ints:
-        """What the node scores for the pod of each of the first slots. Scores that are normalised have no
-        such form."""
-        raise NotImplementedError
 
 
 class Form:
@@ -200,7 +179,7 @@ class Filter(Form):
         ok = mask.ok
         if not (type(ok) is np.ndarray and ok.dtype == np.bool_ and ok.shape == (len(columns),)):
             raise answers.failed(
-                self.name, "filter", f"filter_nodes returned {_kind(ok)}, not {len(columns)} booleans"
+                self.name, "filter", f"filter_nodes returned {kind_of(ok)}, not {len(columns)} booleans"
             )
         status = answers.status(self.name, "filter", mask.status, FILTER_CODES)
         if status is None:
@@ -209,27 +188,10 @@ class Filter(Form):
             )
         return mask if status is mask.status else Mask(ok, status)
 
-    def rehearse(self, cycle: Cycle, pod: Pod, cluster: Cluster) -> None:
-        """Both forms on every node of a small cluster; they must agree."""
-        view = ClusterView(cluster.nodes, cluster.pods)
-        shown = self.shown(pod)
-        columns = self.columns(cluster.nodes, view)
-        passed = self.many(cycle, shown, columns, columns.alive, cluster.nodes)
-        if self.amounts_only:
-            rows = [node.row for node in reversed(view.nodes)]
-            by_amounts = self._asked(cycle, shown, amounts_at(cluster.nodes, rows)).ok
-            if by_amounts.tolist() != passed[rows].tolist():
-                raise answers.failed(self.name, "filter_nodes", "filter_nodes reads more than amounts")
-        for node in view.nodes:
-            status = self.one(cycle, shown, self.view(node), cluster.nodes, view)
-            if passed[node.row] != (status is None):
-                raise answers.failed(
-                    self.name, "filter_nodes", f"filter and filter_nodes disagree on node {node.name}"
-                )
-            if self.over_pods and OverPods([self], ()).one(pod, node)[0] != (status is None):
-                raise answers.failed(
-                    self.name, "pod_columns", f"filter and pod_columns disagree on node {node.name}"
-                )
+    def over(self, cycle: Cycle, pod: Any, columns: StaticColumns) -> Bools:
+        """What the vector form says of columns of whatever nodes."""
+        ok: Bools = self._asked(cycle, pod, columns).ok
+        return ok
 
 
 class Scorer(Form):
@@ -292,9 +254,9 @@ class Scorer(Form):
         good = type(scores) is np.ndarray and scores.dtype.kind in "iu" and scores.shape == (len(columns),)
         if not good:
             raise answers.failed(
-                self.name, "score", f"score_nodes returned {_kind(scores)}, not {len(columns)} integers"
+                self.name, "score", f"score_nodes returned {kind_of(scores)}, not {len(columns)} integers"
             )
-        if not self.raw and len(scores) and not _in_range(scores):
+        if not self.raw and len(scores) and not in_range(scores):
             asked = scores if among is None else scores[among]
             for value in (asked.min(), asked.max()) if len(asked) else ():
                 if not 0 <= value <= MAX_SCORE:
@@ -304,75 +266,9 @@ class Scorer(Form):
             raise answers.failed(self.name, "score", what)
         return np.asarray(scores, np.int64)
 
-    def rehearse(self, cycle: Cycle, pod: Pod, cluster: Cluster) -> None:
-        """Both forms on every node of a small cluster; they must agree, and normalise into 0..100."""
-        view = ClusterView(cluster.nodes, cluster.pods)
-        shown = self.shown(pod)
-        columns = self.columns(cluster.nodes, view)
-        scores = self.many(cycle, shown, columns, columns.alive, cluster.nodes)
-        if self.amounts_only:
-            rows = [node.row for node in reversed(view.nodes)]
-            by_amounts = self._asked(cycle, shown, amounts_at(cluster.nodes, rows))
-            if by_amounts.tolist() != scores[rows].tolist():
-                raise answers.failed(self.name, "score_nodes", "score_nodes reads more than amounts")
-        for node in view.nodes:
-            score = self.one(cycle, shown, self.view(node), cluster.nodes, view)
-            if scores[node.row] != score:
-                raise answers.failed(
-                    self.name, "score_nodes", f"score and score_nodes disagree on node {node.name}"
-                )
-            if self.over_pods and not self.raw and OverPods((), [(self, 1)]).one(pod, node)[1] != score:
-                raise answers.failed(
-                    self.name, "pod_columns", f"score and pod_columns disagree on node {node.name}"
-                )
-        if self.raw:
-            self.normalized(sorted({int(scores[node.row]) for node in view.nodes}))
-
-
-class OverPods:
-    """Filters and scorers of row scope over many pods, each of which has a slot."""
-
-    def __init__(self, filters: Sequence[Filter], scorers: Sequence[tuple[Scorer, int]]) -> None:
-        forms: list[Filter | Scorer] = [*filters, *(scorer for scorer, _ in scorers)]
-        plugins: dict[str, Any] = {form.name: form.plugin for form in forms}
-        self._columns: dict[str, PodColumns] = {
-            name: answers.call(name, "pod_columns", plugin.pod_columns) for name, plugin in plugins.items()
-        }
-        self._filters = [(form.name, self._columns[form.name].filter) for form in filters]
-        self._scorers = [(form.name, self._columns[form.name].score, weight) for form, weight in scorers]
-
-    def put(self, slot: int, pod: Pod) -> None:
-        for name, columns in self._columns.items():
-            answers.call(name, "pod_columns", columns.put, slot, pod)
-
-    def one(self, pod: Pod, node: NodeView) -> tuple[bool, int]:
-        """Whether the node passes for one pod, and its weighted score: for comparing forms."""
-        self.put(0, pod)
-        ok, total = self.ask(node, 1)
-        return bool(ok[0]), int(total[0])
-
-    def ask(self, node: NodeView, slots: int) -> tuple[Bools, Ints]:
-        """For which of the slots the node passes, and its weighted score, to be read only; what stands for
-        others means nothing."""
-        ok: Bools | None = None
-        for name, asks in self._filters:
-            passed = answers.call(name, "filter", asks, node, slots)
-            if not (isinstance(passed, np.ndarray) and passed.dtype == np.bool_ and passed.shape == (slots,)):
-                raise answers.failed(name, "filter", f"returned {_kind(passed)}, not {slots} booleans")
-            ok = passed if ok is None else ok & passed
-        if ok is None:
-            ok = np.ones(slots, np.bool_)
-        total: Ints | None = None
-        for name, scores, weight in self._scorers:
-            given = answers.call(name, "score", scores, node, slots)
-            if not (isinstance(given, np.ndarray) and given.dtype == np.int64 and given.shape == (slots,)):
-                raise answers.failed(name, "score", f"returned {_kind(given)}, not {slots} integers")
-            if slots and not _in_range(given):
-                for value in given[ok & ((given < 0) | (given > MAX_SCORE))][:1].tolist():
-                    raise answers.out_of_range(name, value)
-            weighed = given if weight == 1 else weight * given
-            total = weighed if total is None else total + weighed
-        return ok, np.zeros(slots, np.int64) if total is None else total
+    def over(self, cycle: Cycle, pod: Any, columns: StaticColumns) -> Ints:
+        """What the vector form says of columns of whatever nodes."""
+        return self._asked(cycle, pod, columns)
 
 
 def _normalizer(plugin: Plugin) -> Normalizer | None:
@@ -384,12 +280,13 @@ def _normalizer(plugin: Plugin) -> Normalizer | None:
     return normalizer
 
 
-def _in_range(scores: Ints) -> bool:
+def in_range(scores: Ints) -> bool:
     """Whether all are scores; `argmax` and `argmin` are quicker than `max` and `min`."""
     return bool(scores[scores.argmin()] >= 0 and scores[scores.argmax()] <= MAX_SCORE)
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """What an answer is, for who says that it is wrong."""
     if type(value) is np.ndarray:
         return f"an array of {value.dtype} of shape {value.shape}"
     return answers.shown(value)

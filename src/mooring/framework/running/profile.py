@@ -16,6 +16,7 @@ from mooring.framework.running.watching import timed, watched
 from mooring.model.objects import Pod
 
 BINDING = ("pre_bind", "bind", "post_bind")
+Method = Callable[..., Any]
 EXTENSIONS_OF = {"normalize", "sort_key", "less", "events"}  # asked for by name, never run as a list
 
 
@@ -127,6 +128,10 @@ class Profile:
         """A plugin's method, with the time it takes kept in its ledger if it has one."""
         ledgers = self.ledgers.get(plugin)
         return method if ledgers is None else ledgers.at(point).watch(point, method)
+
+    def timed_in_book(self, plugin: str, book: str, hook: str, method: Method) -> Method:
+        """A hook of a plugin's book, timed."""
+        return self.ledgers[plugin].books.watch(f"{book}.{hook}", method)
 
     def begin(self, attempt: object, pod: Pod) -> None:
         """An attempt at a pod begins: policies have their time for it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import httptools
@@ -22,7 +22,7 @@ DOES_NOT_END = "the answer does not end"
 MOST_FRAMING = 16  # bytes around a byte of the body: chunks of one byte, with an extension each
 UPGRADES = "the server wants to speak another protocol"
 
-Fields = list[tuple[bytes, bytes]]
+Fields = Sequence[tuple[bytes, bytes]]  # headers, as they come
 
 
 class BadAnswer(MooringError):
@@ -30,9 +30,9 @@ class BadAnswer(MooringError):
 
 
 class Answer:
-    """The status, the body, and headers that are only looked at when somebody asks."""
+    """An answer that is all there. Its headers are only looked at when somebody asks."""
 
-    def __init__(self, status: int, fields: Fields, body: bytes, *, keeps_alive: bool) -> None:
+    def __init__(self, status: int, fields: Fields, body: bytes, *, keeps_alive: bool = True) -> None:
         self.status = status
         self.body = body
         self.keeps_alive = keeps_alive
@@ -53,7 +53,7 @@ class AnswerReader:
         self.mistake = ""  # what is wrong with the bytes after the last answer; no more can be read then
         self._parser = httptools.HttpResponseParser(self)
         self._answers: list[Answer] = []
-        self._fields: Fields = []
+        self._fields: list[tuple[bytes, bytes]] = []
         self._parts: list[bytes] = []
         self._size = self._taken = 0  # bytes of the body, and in all
         self._begun = 0  # answers so far
@@ -99,6 +99,9 @@ class AnswerReader:
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        status = self._parser.get_status_code()
+        if status < INTERIM.start:
+            raise BadAnswer(f"the answer's status is {status}")
 
     def on_body(self, part: bytes) -> None:
         self._parts.append(part)
@@ -110,8 +113,6 @@ class AnswerReader:
         self.has_begun = False
         parser, parts = self._parser, self._parts
         status: int = parser.get_status_code()
-        if status < INTERIM.start:
-            raise BadAnswer(f"the answer's status is {status}")
         if status not in INTERIM:
             body = parts[0] if len(parts) == 1 else b"".join(parts)
             self._answers.append(Answer(status, self._fields, body, keeps_alive=parser.should_keep_alive()))

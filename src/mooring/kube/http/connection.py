@@ -17,7 +17,7 @@ from typing import cast
 
 from mooring.errors import Unreachable
 from mooring.kube.http.answer_parser import Answer, AnswerReader
-from mooring.kube.http.sockets import watch_over
+from mooring.kube.http.sockets import HasOptions, hold_back, let_in, watch_over
 
 log = logging.getLogger("mooring.kube")
 
@@ -82,13 +82,17 @@ class Connection(asyncio.Protocol):
         self._on_rest = on_rest
         self._clock = clock
         self._transport: asyncio.Transport | None = None
+        self._socket: HasOptions | None = None  # none once it is closed: its number may be another's then
+        self._is_held_back = False
+        self.kept_s = 0.0  # how long what was asked last may have been answered before it was let in
         self._reader = AnswerReader()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport, self.usable = cast(asyncio.Transport, transport), True
-        if (made := transport.get_extra_info("socket")) is not None:
+        self._socket = transport.get_extra_info("socket")
+        if self._socket is not None:
             with suppress(OSError):
-                watch_over(made)
+                watch_over(self._socket)
 
     def data_received(self, data: bytes) -> None:
         if not self.waiting:
@@ -116,10 +120,21 @@ class Connection(asyncio.Protocol):
             asked.deadline = now + asked.timeout_s
             due = min(due, asked.deadline)
         self.waiting.extend(batch)
-        self.size, self.asked_at, self.heard_at = len(batch), now, now
+        self.size, self.asked_at, self.heard_at, self.kept_s = len(batch), now, now, 0.0
         self.only_read = all(asked.request.startswith(READING) for asked in batch)
         self._transport.write(batch[0].request if len(batch) == 1 else b"".join([a.request for a in batch]))
         return due
+
+    def hold_back(self, seconds: float) -> None:
+        """What comes stays with the system until it is let in, which is so much later."""
+        if self._socket is not None and not self._is_held_back:
+            self._is_held_back, self.kept_s = True, seconds
+            hold_back(self._socket)
+
+    def let_in(self) -> None:
+        if self._socket is not None and self._is_held_back:
+            self._is_held_back = False
+            let_in(self._socket)
 
     def given_up(self) -> None:
         """Somebody no longer waits for an answer that is still to come: nothing more is asked here."""
@@ -137,7 +152,7 @@ class Connection(asyncio.Protocol):
                 return
 
     def close(self) -> None:
-        self.usable = False
+        self.usable, self._socket = False, None
         if self._transport is not None:
             self._transport.close()
 
@@ -172,7 +187,7 @@ class Connection(asyncio.Protocol):
         self._on_rest(self)
 
     def _ended(self, error: Exception | None = None) -> None:
-        self.usable = False
+        self.usable, self._socket = False, None
         if not self.waiting:
             return
         answer = self._reader.end() if error is None else None  # what was cut off is no end
@@ -183,7 +198,7 @@ class Connection(asyncio.Protocol):
 
     def fail(self, why: str) -> None:
         """Ends it at once, with everything that is under way on it."""
-        self.usable = False
+        self.usable, self._socket = False, None
         if self._transport is not None:
             self._transport.abort()
         failed, self.waiting = self.waiting, deque()

@@ -6,14 +6,17 @@ import asyncio
 import os
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
 
 import aiohttp
 from yarl import URL
 
 from mooring.errors import Unreachable
+from mooring.kube.http.answer_parser import Fields
 from mooring.kube.http.bandwidth import Line
 from mooring.kube.http.channels import Channels
+from mooring.kube.http.sockets import hold_back, let_in
 
 CLOSE_S = 0.001  # after a burst that did not let us wait for longer than this
 GZIP = 16 + zlib.MAX_WBITS  # as zlib names the format
@@ -22,10 +25,10 @@ MOST_BYTES = 256 * 1024 * 1024  # of a line; an object is never as large
 ENDLESS = "a line of the answer does not end"
 
 
-class HttpResponse:
-    """What the server answers. Its connection is given back by `release`."""
+class LongAnswer:
+    """What the server answers, read as it comes. Its connection is given back by `release`."""
 
-    __slots__ = ("_answer", "_channels", "_line", "_silence_ends", "headers", "status")
+    __slots__ = ("_answer", "_channels", "_line", "_silence_ends", "fields", "headers", "status")
 
     def __init__(
         self, answer: aiohttp.ClientResponse, channels: Channels, line: Line, *, silence_ends: bool
@@ -33,6 +36,7 @@ class HttpResponse:
         self._line = line
         self._silence_ends = silence_ends
         self.status: int = answer.status
+        self.fields: Fields = answer.raw_headers
         self.headers: Mapping[str, str] = answer.headers
         self._answer = answer
         self._channels = channels
@@ -70,7 +74,8 @@ class HttpResponse:
                     is_close = loop.time() - ready < CLOSE_S
                     yield lines
                     if is_close:
-                        await asyncio.sleep(GATHER_S)
+                        with self._held_back():
+                            await asyncio.sleep(GATHER_S)
                     ready = loop.time()
                 else:
                     parts.append(chunk)
@@ -84,6 +89,21 @@ class HttpResponse:
             raise unreachable(self._answer.method, self._answer.url, error) from error
         if rest := b"".join(parts):
             yield [rest]
+
+    @contextmanager
+    def _held_back(self) -> Iterator[None]:
+        """What comes meanwhile stays with the system: nobody is woken for it."""
+        connection = self._answer.connection
+        transport = connection.transport if connection is not None else None
+        made = transport.get_extra_info("socket") if transport is not None else None
+        if made is None:
+            yield
+            return
+        hold_back(made)
+        try:
+            yield
+        finally:
+            let_in(made)
 
     def _doubt(self, error: Exception) -> None:
         """One connection that died without a word is seldom the only one."""

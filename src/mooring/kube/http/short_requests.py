@@ -3,8 +3,8 @@
 A scheduler writes twice for every pod, thousands of times a second. Several requests go out in one write,
 which costs more than all else about a request, when that holds none of them up: when there are more than
 connections, or the server answers so quickly that waiting for each other takes no time. Answers of a slow
-server are read together: a turn of the loop for each of them costs more than all that is done in it.
-How many connections there are is up to `width`; those that have died without a word are found by `silence`.
+server are read together (`gathered_answers`). How many connections there are is up to `connection_count`;
+those that have died without a word are found by `dead_connections`.
 What is long, compressed, streamed or goes through a proxy is not for here.
 """
 
@@ -12,26 +12,22 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable
 
 from mooring.errors import Unreachable
 from mooring.kube.http.answer_parser import Answer
 from mooring.kube.http.bandwidth import Line
 from mooring.kube.http.connection import NEVER_SENT, Connection, PendingRequest
-from mooring.kube.http.connection_count import SLOW_S, Width
+from mooring.kube.http.connection_count import Width
 from mooring.kube.http.dead_connections import LOOK_S, Silence
+from mooring.kube.http.gathered_answers import GatheredAnswers
 
 IDLE_S = 45.0  # servers close connections idle for longer; a write must not meet that
 QUICK_S = 0.001  # who answers within this is asked several things at a time, over
 SPREAD = 4  # so many connections, and
 GATHER_S = 0.002  # what is to be sent waits so long for more while there are answers to come
 SMOOTHING = 0.1  # weight of the last answer in how quick a server is
-PART = 1 / 4  # of the time a slow server takes for an answer passes before it is read; but
-LONGEST_DOZE_S = 0.03  # never more than this, and only with answers to come over
-MANY = 8  # connections or more
-TURNS = 4  # of the loop after an answer; by then what it leads to is sent
 ALONE_S = 60.0  # who ends a connection with several requests on it gets them one by one for so long
 PROBE_S = 5.0  # for the answer to a question that only asks whether somebody is there
 UNFORESEEN = "the connection failed: {}: {}"
@@ -58,7 +54,6 @@ class Connections:
         probe: bytes = b"",
         line: Line | None = None,
         on_width: Callable[[int], None] = lambda width: None,
-        doze: Callable[[float], None] = time.sleep,
     ) -> None:
         self._host, self._port, self._tls = host, port, tls
         self._server_name = (server_name or host) if tls is not None else None
@@ -75,8 +70,7 @@ class Connections:
         self._answer_s = 1.0  # how long an answer takes, lately; nobody is known to be quick at first
         self._flush: asyncio.Handle | None = None  # the next time that something is sent
         self._sweep: asyncio.TimerHandle | None = None  # the next look for answers that are overdue
-        self._doze = doze
-        self._dozing: asyncio.Handle | None = None  # the next moment in which nothing is read
+        self._gathered = GatheredAnswers(self._open)
 
     async def exchange(self, request: bytes, timeout_s: float, check: Check | None = None) -> Answer:
         """The answer to the bytes of a whole request, or Unreachable. What `check` raises, just before the
@@ -107,10 +101,10 @@ class Connections:
             task.cancel()
         for connection in still_open:
             connection.close()
-        for planned in (self._sweep, self._dozing):
-            if planned is not None:
-                planned.cancel()
-        self._sweep = self._dozing = None
+        if self._sweep is not None:
+            self._sweep.cancel()
+        self._sweep = None
+        self._gathered.end()
         self._open.clear()
         self._idle.clear()
         await asyncio.gather(*opening, return_exceptions=True)
@@ -172,6 +166,7 @@ class Connections:
         self._under_way += len(batch)
         try:
             due = min(connection.ask(batch, now), now + LOOK_S)
+            self._gathered.asked(connection, now)
         except Exception as error:  # whoever waits for an answer must hear of it, whatever it is
             connection.fail(UNFORESEEN.format(type(error).__name__, error))
             return
@@ -315,11 +310,11 @@ class Connections:
         self._under_way -= size
         if connection.usable and connection in self._open:
             if size:
-                self._learn(size, now - connection.asked_at, connection, now)
+                took_s = now - connection.asked_at - connection.kept_s / 2  # half of it, on average
+                self._learn(size, took_s, connection, now)
             connection.idle_since = now
             self._idle.append(connection)
-            if self._answer_s > SLOW_S and self._dozing is None:
-                self._gather(TURNS)
+            self._gathered.begin(self._answer_s)
         else:
             if connection.lost_several:
                 self._alone_until = now + ALONE_S
@@ -341,15 +336,6 @@ class Connections:
         if has_changed:
             self._on_width(self._width.calls)
 
-    def _gather(self, turns: int) -> None:
-        """The whole loop sleeps, so that answers and events that come meanwhile are read in one turn."""
-        if turns:
-            self._dozing = asyncio.get_running_loop().call_soon(self._gather, turns - 1)
-            return
-        self._dozing = None
-        if len(self._open) - len(self._idle) >= MANY:
-            self._doze(min(LONGEST_DOZE_S, PART * self._answer_s))
-
     def _send_soon(self) -> None:
         if self._flush is None:
             self._flush = asyncio.get_running_loop().call_soon(self._send)
@@ -357,21 +343,3 @@ class Connections:
     def _drop(self, connection: Connection) -> None:
         self._open.discard(connection)
         connection.close()
-
-
-class AnswerResponse:
-    """An answer that is all there, as a response."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.status = answer.status
-        self._answer = answer
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        return self._answer.headers
-
-    async def read(self) -> bytes:
-        return self._answer.body
-
-    async def bursts(self) -> AsyncIterator[list[bytes]]:
-        yield self._answer.body.splitlines()

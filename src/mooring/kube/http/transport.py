@@ -1,15 +1,14 @@
-"""Sends requests to the API server: one class with one method, `send`.
+"""Sends requests to the API server: `ask` for an answer that is wanted whole, `follow` for one that goes on.
 
-Whoever gets no answer in time gets `Unreachable`; every other answer, good or bad, is a `Response`.
+Whoever gets no answer in time gets `Unreachable`; every other answer, good or bad, is returned.
 Credentials are renewed, and the request is sent once more, when the server does not accept them.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, suppress
-from types import TracebackType
-from typing import Protocol, runtime_checkable
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Any, Protocol
 from urllib.parse import quote, urlencode
 
 import aiohttp
@@ -25,11 +24,11 @@ from mooring.kube.http.answer_parser import Answer
 from mooring.kube.http.bandwidth import Line
 from mooring.kube.http.channels import Channels
 from mooring.kube.http.headers import APPLICATION_JSON, Headers
-from mooring.kube.http.long_answers import HttpResponse, unreachable
-from mooring.kube.http.short_requests import AnswerResponse
+from mooring.kube.http.long_answers import LongAnswer, unreachable
 
 Query = tuple[tuple[str, str], ...]
 Check = Callable[[], None]
+Way = Callable[[Channels, "Request", Check | None], Coroutine[Any, Any, Answer]]
 
 POOL = 32  # connections for short requests; opening one costs as much as fifty binds
 MOST = 512  # of them when the server is far away or slow, and bears it
@@ -55,8 +54,8 @@ class Request(msgspec.Struct, frozen=True):
     )
 
 
-class Response(Protocol):
-    """What the server answers."""
+class Stream(Protocol):
+    """An answer that is read as it comes."""
 
     @property
     def status(self) -> int: ...
@@ -71,59 +70,15 @@ class Response(Protocol):
         """Lines as they come, those that come together in one go, without the line ends and of any length."""
 
 
-class Whole(Protocol):
-    """An answer that is all there."""
-
-    @property
-    def status(self) -> int: ...
-
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-
-    @property
-    def body(self) -> bytes: ...
-
-
 class Sender(Protocol):
     """Whatever can send a request: a Transport, or something in a test."""
 
-    def send(self, request: Request) -> AbstractAsyncContextManager[Response]: ...
+    async def ask(self, request: Request, check: Check | None = None) -> Answer:
+        """The whole answer; Unreachable when there is none. What `check` raises, just before the request
+        would be sent, is raised instead of sending it."""
 
-
-@runtime_checkable
-class Asker(Protocol):
-    """A sender that knows a quicker way to an answer that is wanted whole.
-
-    What `check` raises, just before the request would be sent, is raised instead of sending it.
-    """
-
-    async def ask(self, request: Request, check: Check | None = None) -> Whole: ...
-
-
-class ReadAnswer(msgspec.Struct, frozen=True):
-    """An answer that was read to its end."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
-def asking(sender: Sender) -> Asker:
-    """Whoever has the whole answers of a sender: itself when it knows a quicker way."""
-    return sender if isinstance(sender, Asker) else _Reading(sender)
-
-
-class _Reading:
-    """Reads answers to their end."""
-
-    def __init__(self, sender: Sender) -> None:
-        self._sender = sender
-
-    async def ask(self, request: Request, check: Check | None = None) -> Whole:
-        if check is not None:
-            check()
-        async with self._sender.send(request) as response:
-            return ReadAnswer(response.status, response.headers, await response.read())
+    def follow(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+        """An answer that goes on, within `async with`; Unreachable when there is none."""
 
 
 class Transport:
@@ -149,26 +104,35 @@ class Transport:
         self._prefix = self._headers.prefix
         self._timeouts: dict[tuple[float | None, float | None], aiohttp.ClientTimeout] = {}
 
-    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-        """The answer, within `async with`; Unreachable when there is none."""
-        return _Sending(self, request)
-
-    async def ask(self, request: Request, check: Check | None = None) -> Whole:
+    async def ask(self, request: Request, check: Check | None = None) -> Answer:
         """The whole answer. A short one, with credentials that have not changed, takes no detours."""
         used, channels = self._credentials.current(), self._channels
-        if used is None or used is not self._credential or not is_short(channels, request):
-            return await self._whole(await self.start(request, check))
-        assert channels is not None
-        answer = await self._exchange(channels, request, check)
-        if answer.status != 401:
+        if used is None or used is not self._credential or channels is None:
+            used = used or await self._credentials.renew()
+            channels = await self._ready(used)
+        answer = await self._way(channels, request)(channels, request, check)
+        if answer.status != 401 or (fresh := await self._other_than(used)) is None:
             return answer
-        return await self._whole(await self._again(request, used, AnswerResponse(answer), check))
+        channels = await self._ready(fresh)
+        return await self._way(channels, request)(channels, request, check)
 
-    async def _whole(self, response: HttpResponse | AnswerResponse) -> Whole:
+    @asynccontextmanager
+    async def follow(self, request: Request) -> AsyncIterator[Stream]:
+        """For watches: an answer that ends when it ends."""
+        used = self._credentials.current() or await self._credentials.renew()
+        stream = await self._begin(await self._ready(used), request)
         try:
-            return ReadAnswer(response.status, response.headers, await response.read())
+            fresh = await self._other_than(used) if stream.status == 401 else None
+            if fresh is None:
+                yield stream
+                return
         finally:
-            await release(response)
+            await stream.release()
+        stream = await self._begin(await self._ready(fresh), request)
+        try:
+            yield stream
+        finally:
+            await stream.release()
 
     async def warm(self) -> None:
         """Opens a few connections ahead of the first request that is in a hurry. Never fails."""
@@ -183,43 +147,20 @@ class Transport:
         if old is not None:
             await old.close()
 
-    async def start(self, request: Request, check: Check | None = None) -> HttpResponse | AnswerResponse:
-        """Sends a request, and once more with fresh credentials when those it has are not accepted."""
-        used = self._credentials.current() or await self._credentials.renew()
-        response = await self._try(request, used, check)
-        return response if response.status != 401 else await self._again(request, used, response, check)
-
-    async def _again(
-        self,
-        request: Request,
-        used: Credential,
-        response: HttpResponse | AnswerResponse,
-        check: Check | None = None,
-    ) -> HttpResponse | AnswerResponse:
-        """Once more, with fresh credentials if there are any; else the answer that is there."""
+    async def _other_than(self, refused: Credential) -> Credential | None:
+        """Credentials that the server has not refused yet, if there are any."""
         try:
-            fresh = await self._credentials.renew(used)
+            fresh = await self._credentials.renew(refused)
         except ApiError:
-            return response  # the server's own words say more
-        except BaseException:
-            await release(response)
-            raise
-        if fresh == used:
-            return response
-        await release(response)
-        return await self._try(request, fresh, check)
+            return None  # the server's own words say more
+        return None if fresh == refused else fresh
 
-    async def _try(
-        self, request: Request, credential: Credential, check: Check | None = None
-    ) -> HttpResponse | AnswerResponse:
-        channels = await self._ready(credential)
-        if not is_short(channels, request):
-            if check is not None:
-                check()
-            return await self._ask_at_length(channels, request)
-        return AnswerResponse(await self._exchange(channels, request, check))
+    def _way(self, channels: Channels, request: Request) -> Way:
+        """Short requests go over connections of our own."""
+        is_short = channels.short is not None and request.timeout is not None and not request.compress
+        return self._exchange if is_short else self._ask_at_length
 
-    async def _exchange(self, channels: Channels, request: Request, check: Check | None = None) -> Answer:
+    async def _exchange(self, channels: Channels, request: Request, check: Check | None) -> Answer:
         assert channels.short is not None
         assert request.timeout is not None
         target = self._target(request)
@@ -234,8 +175,17 @@ class Transport:
             if channels.was_last():
                 await channels.close()
 
-    async def _ask_at_length(self, channels: Channels, request: Request) -> HttpResponse:
-        """For watches, answers worth compressing, and whatever goes through a proxy."""
+    async def _ask_at_length(self, channels: Channels, request: Request, check: Check | None) -> Answer:
+        """For answers worth compressing, and whatever goes through a proxy."""
+        if check is not None:
+            check()
+        stream = await self._begin(channels, request)
+        try:
+            return Answer(stream.status, stream.fields, await stream.read())
+        finally:
+            await stream.release()
+
+    async def _begin(self, channels: Channels, request: Request) -> LongAnswer:
         url = URL(self._headers.origin + self._target(request), encoded=True)
         channels.take()
         try:
@@ -259,7 +209,7 @@ class Transport:
             if isinstance(error, Exception):
                 raise unreachable(request.method, url, error) from error
             raise
-        return HttpResponse(answer, channels, self._line, silence_ends=request.silence_ends)
+        return LongAnswer(answer, channels, self._line, silence_ends=request.silence_ends)
 
     async def _ready(self, credential: Credential) -> Channels:
         """Channels with the certificate of a credential; headers are then those of the credential too."""
@@ -297,43 +247,6 @@ class Transport:
             )
             self._timeouts[request.timeout, request.idle] = kept
         return kept
-
-
-class _Sending:
-    """A request and its answer, for the length of an `async with`."""
-
-    __slots__ = ("_request", "_response", "_transport")
-
-    def __init__(self, transport: Transport, request: Request) -> None:
-        self._transport = transport
-        self._request = request
-        self._response: HttpResponse | AnswerResponse | None = None
-
-    async def __aenter__(self) -> Response:
-        self._response = await self._transport.start(self._request)
-        return self._response
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._response is not None:
-            await release(self._response)
-
-
-def is_short(channels: Channels | None, request: Request) -> bool:
-    """Whether a request goes over connections of our own."""
-    return (
-        channels is not None
-        and channels.short is not None
-        and request.timeout is not None
-        and not request.compress
-    )
-
-
-async def release(response: HttpResponse | AnswerResponse) -> None:
-    """An answer that is all there has given its connection back already."""
-    if isinstance(response, HttpResponse):
-        await response.release()
 
 
 def credentials_of(user: User) -> Credentials:

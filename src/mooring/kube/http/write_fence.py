@@ -11,7 +11,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from mooring.errors import ApiError
-from mooring.kube.http.transport import Check, Request, Response, Sender, Whole, asking
+from mooring.kube.http.answer_parser import Answer
+from mooring.kube.http.transport import Check, Request, Sender, Stream
 
 MESSAGE = "this scheduler no longer leads, so nothing is written"
 
@@ -25,17 +26,15 @@ class Fenced:
 
     def __init__(self, sender: Sender, allowed: Callable[[], bool]) -> None:
         self._sender = sender
-        self._asker = asking(sender)
         self._allowed = allowed
 
-    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-        if request.method != "GET":
-            self._check()
-        return self._sender.send(request)
+    def ask(self, request: Request, check: Check | None = None) -> Coroutine[Any, Any, Answer]:
+        """Whether it is allowed is asked when the request has its turn."""
+        return self._sender.ask(request, check if request.method == "GET" else self._check)
 
-    def ask(self, request: Request, check: Check | None = None) -> Coroutine[Any, Any, Whole]:
-        """Asked for when the request has its turn."""
-        return self._asker.ask(request, check if request.method == "GET" else self._check)
+    def follow(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+        """Whatever goes on is read only."""
+        return self._sender.follow(request)
 
     def _check(self) -> None:
         if not self._allowed():

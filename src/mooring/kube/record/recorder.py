@@ -37,6 +37,7 @@ from mooring.model.objects import Node, Object, Pod
 log = logging.getLogger("mooring.kube")
 
 SENDERS = 96  # three to a connection: Events are in no hurry and share writes, and leave room for others
+CALLED = 2  # others that each calls who begins: all are there soon, and few when binding goes on at once
 QUEUED = 50_000
 PATIENCE_S = 5.0  # how long an Event lets binding go first
 TRIES, RETRY_S = 12, 10.0  # client-go's, when there is no answer
@@ -158,15 +159,19 @@ class Recorder:
             task.add_done_callback(self._tasks.discard)
 
     async def _send_all(self) -> None:
+        has_called = False
         while self._queue:
             patience = self._queue[0][0] + PATIENCE_S - self._clock()
             if patience > 0 and not (self._slots.quiet.is_set() or self._hurry.is_set()):
                 if self._holding_back:
                     return  # one that waits is enough: it calls the others
                 await self._let_binding_go_first(patience)
-                for _ in range(min(len(self._queue), self._senders) - 1):
+                has_called = False
+            elif not has_called:
+                has_called = True
+                for _ in range(min(len(self._queue) - 1, CALLED)):
                     self._start_sender()
-            if self._queue:
+            else:
                 await self._send(self._queue.popleft()[1])
 
     async def _let_binding_go_first(self, patience: float) -> None:

@@ -22,28 +22,25 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Generic, TypeVar
-
-import msgspec
 
 from mooring.errors import ApiError, Gone, NotFound, Unreachable
 from mooring.kube.client import PAGE, Client, WatchEvent
 from mooring.kube.contact import Contact, is_away
-from mooring.kube.decode.deep_json import read_deeply
 from mooring.kube.decode.list_pages import ReadList, read_raw
-from mooring.kube.decode.metadata import HalfRead, WireMeta, decode_head, identity
 from mooring.kube.http.backoff import RETURNING, Backoff
 from mooring.kube.http.transport import Query
 from mooring.kube.resources import Resource
 from mooring.kube.watch.freshness import NO_ORDER, glimpse, newest_version, order_of
-from mooring.kube.watch.store import HasMetadata, Store
+from mooring.kube.watch.known_objects import Deliver, KnownObjects, always_different, head_of
+from mooring.kube.watch.store import HasMetadata
 from mooring.model.objects import Object
 
 log = logging.getLogger(__name__)
 
-ABSENT_SECONDS = 30.0  # how often a kind that is not installed is asked for
 AT_ONCE = 500  # changes told before others have their turn
+ABSENT_SECONDS = 30.0  # how often a kind that is not installed is asked for
 BELIEVED_AFTER = 2  # times in a row that a kind is said not to exist, before what is known of it goes
 ON_THEIR_WAY_S = 0.25  # events of what has happened are here by then, if there are any
 SHORT_WATCH_S = 3.0  # the server says where a watch is 2 s before it ends, so here after about one
@@ -51,13 +48,7 @@ FEW = 4 * PAGE  # objects that are listed in less time than that
 SMALL = PAGE // 4  # objects whose list is not worth packing, nor a connection of its own
 
 T = TypeVar("T", bound=HasMetadata)
-Read = msgspec.Raw | HalfRead  # an object as it came, or half read
-Deliver = Callable[[T | None, T | None], None]  # (before, now): added, changed or deleted
 Sleep = Callable[[float], Awaitable[None]]
-
-
-def always_different(old: object, new: object) -> bool:
-    return False
 
 
 class Informer(Generic[T]):
@@ -90,19 +81,15 @@ class Informer(Generic[T]):
         self.listed = listed or asyncio.Event()  # all of the first list is told
         self._after = after  # nothing is told before; what is there is asked for meanwhile
         self._client = client
-        self._decode = decode
         self._read_list = read_list
-        self._not_read = not_read
-        self._deliver = deliver
         self._query = query
-        self._same = same
         self._backoff = backoff or Backoff()
         self._returning = returning or Backoff(RETURNING)
         self._contact = contact or Contact()
         self._clock = clock
         self._absent_seconds = absent_seconds
         self._sleep = sleep
-        self._known: Store[T] = Store()
+        self._known = KnownObjects(resource, decode, deliver, same, not_read)
         self._version = ""  # where the watch goes on; "" when there must be a list first
         self._heard = False  # the server has said something since the last failure
         self._may_hurry = True  # whether the next try may come before its time
@@ -266,15 +253,21 @@ class Informer(Generic[T]):
         async for page in self._client.list_pages(self.resource, query=self._query, read=self._read_list):
             if self._after is not None:
                 await self._after.wait()
-            found = self._read_page(page.items)
+            found = self._known.read_all(page.items)
             version = page.resource_version
             if first:
-                await self._met_all(found)
+                await self._in_turns(self._known.show_all(found))
             else:
                 listed += found
         if not first:
-            await self._now_there_are(listed)
+            await self._in_turns(self._known.now_there_are(listed))
         return version
+
+    async def _in_turns(self, telling: Iterable[None]) -> None:
+        """Tells many changes, and lets others have their turn between."""
+        for number, _ in enumerate(telling, 1):
+            if not number % AT_ONCE:
+                await self._sleep(0)
 
     async def _watch(self) -> None:
         seconds, self._watch_seconds = self._watch_seconds, None
@@ -306,101 +299,19 @@ class Informer(Generic[T]):
 
     def _take(self, event: WatchEvent) -> None:
         if event.type in ("ADDED", "MODIFIED"):
-            found = self._read(event.object)
+            found = self._known.read(event.object)
             if found is not None:
-                self._met(found)
+                self._known.show(found)
                 self._version = found.metadata.resource_version
                 return
-        head = _head(event.object)
+        head = head_of(event.object)
         if head is None:
             raise Unreachable(0, f"the object of an event of type {event.type!r} cannot be read")
         if event.type == "DELETED":
-            known = self._known.find(head)
-            if known is not None and known.metadata.uid == head.uid:
-                self._gone(known)
+            self._known.drop(head)
         self._version = head.resource_version or self._version
 
-    # what is told
-
-    def _met(self, found: T) -> None:
-        """The server shows an object as it is now."""
-        meta = found.metadata
-        known = self._known.find(meta)
-        if known is not None:
-            before = known.metadata
-            if before.uid != meta.uid:
-                self._gone(known)
-                known = None
-            elif before.resource_version == meta.resource_version or self._same(known, found):
-                return
-        self._known.put(found)
-        self._deliver(known, found)
-
-    def _gone(self, known: T) -> None:
-        self._known.drop(known)
-        self._deliver(known, None)
-
-    async def _met_all(self, found: list[T]) -> None:
-        for number, each in enumerate(found, 1):
-            self._met(each)
-            if not number % AT_ONCE:
-                await self._sleep(0)
-
-    async def _now_there_are(self, listed: list[T]) -> None:
-        """Tells the differences between what is known and what there is: first what is gone."""
-        there: Store[T] = Store()
-        for each in listed:
-            there.put(each)
-        for known in self._known:
-            now = there.find(known.metadata)
-            if now is None or now.metadata.uid != known.metadata.uid:
-                self._gone(known)
-        await self._met_all(listed)
-
     # what can go wrong
-
-    def _read(self, raw: Read) -> T | None:
-        try:
-            return self._decode(raw)
-        except Exception as error:
-            self._pass_over(raw, error)
-            return None
-
-    def _read_page(self, items: list[Read]) -> list[T]:
-        """Objects of a list. One that cannot be read is not gone for that: it stays as it is known."""
-        decode, found = self._decode, list[T]()
-        for raw in items:
-            if (known := self._as_known(raw)) is not None:
-                found.append(known)
-                continue
-            try:
-                found.append(decode(raw))
-            except Exception as error:
-                head = self._pass_over(raw, error)
-                if head is not None and (known := self._known.find(head)) is not None:
-                    found.append(known)
-        return found
-
-    def _as_known(self, raw: Read) -> T | None:
-        """An object that has not changed since it was read, where that is seen without reading it."""
-        if not len(self._known) or isinstance(raw, msgspec.Raw):
-            return None
-        meta = raw.metadata
-        known = self._known.find(meta)
-        if known is None or known.metadata.uid != meta.uid:
-            return None
-        same = meta.resource_version and known.metadata.resource_version == meta.resource_version
-        return known if same else None
-
-    def _pass_over(self, raw: Read, error: Exception) -> WireMeta | None:
-        """Says that an object cannot be read. Returns who it is, if that much can be."""
-        head = _head(raw)
-        name = f"{head.namespace}/{head.name}" if head is not None else "an object without a name"
-        log.error("%s %s cannot be read and is passed over: %s", self.resource.kind, name, error)
-        version, kind = self.resource.api_version, self.resource.kind
-        about = Object(api_version=version, kind=kind, metadata=identity(head or WireMeta()), data={})
-        self._not_read(about, str(error))
-        return head
 
     def _not_there(self, error: NotFound) -> float:
         """The kind is not installed. What is known of it goes only when that is said again: a server that
@@ -411,8 +322,7 @@ class Informer(Generic[T]):
             return self._returning.next()
         self._missing += 1
         if not len(self._known) or self._missing >= BELIEVED_AFTER:
-            for known in self._known:
-                self._gone(known)
+            self._known.drop_all()
             self._is_there = False
             self._lists_done = self._lists_begun
             self.listed.set()
@@ -449,13 +359,3 @@ def is_unknown_version(error: ApiError) -> bool:
     """Whether the server has never had the version that was named: one that is none, or one of a history that
     is not its own any more, as after it was restored from a backup. Only a list helps."""
     return error.code in (400, 422) or "Too large resource version" in str(error)
-
-
-def _head(raw: Read) -> WireMeta | None:
-    """Who an object is, if that much can be read."""
-    if not isinstance(raw, msgspec.Raw):
-        return raw.metadata
-    try:
-        return read_deeply(decode_head, raw).metadata
-    except Exception:
-        return None

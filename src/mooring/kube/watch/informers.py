@@ -24,7 +24,8 @@ from mooring.kube.http.backoff import RETURNING, Backoff
 from mooring.kube.http.transport import Query
 from mooring.kube.resources import BY_KIND, NODES, PODS, Resource
 from mooring.kube.watch.engine_events import Intake, Tell, same_node, same_object, same_pod
-from mooring.kube.watch.informer import ABSENT_SECONDS, Informer, Sleep, always_different
+from mooring.kube.watch.informer import ABSENT_SECONDS, Informer, Sleep
+from mooring.kube.watch.known_objects import always_different
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from mooring.errors import ArgsError, FieldMistake, did_you_mean
 from mooring.framework.api.plugin import PluginArgs
 from mooring.plugins.coscheduling.topology.layers import LayerEntry, from_args
 from mooring.workloads.declared import MatchPolicy
-from mooring.workloads.gang_table import GangDefaults
+from mooring.workloads.gang import GangRules
 
 POLICIES = {policy.value: policy for policy in MatchPolicy}
 
@@ -44,5 +44,5 @@ class CoschedulingArgs(PluginArgs, frozen=True):
             mistakes.extend(error.mistakes)
         ArgsError.unless_right(mistakes)
 
-    def for_gangs(self) -> GangDefaults:
-        return GangDefaults(POLICIES[self.default_match_policy], float(self.default_timeout))
+    def for_gangs(self) -> GangRules:
+        return GangRules(POLICIES[self.default_match_policy], float(self.default_timeout))

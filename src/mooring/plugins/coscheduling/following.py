@@ -26,7 +26,7 @@ class Following:
     def __init__(self, handle: Handle, groups: dict[str, GangGroup]) -> None:
         self._handle = handle
         self._groups = groups
-        self._ready: set[str] = set()
+        self.ready: dict[str, float] = {}  # since when groups have had all they need, by key
         self._deadlines = Deadlines()
         self._untold: dict[str, tuple[Member, str]] = {}
         self._deciding = False
@@ -39,11 +39,12 @@ class Following:
             self._deadlines.clear((RECOVERY, group.key))
         else:
             self._deadlines.set((RECOVERY, group.key), group.recover_until)
+        if group.rests_until > now:
+            self._deadlines.set((REST, group.key), group.rests_until)
         if not _is_ready(group):
             self._leave(group)
-        elif group.ready_since is None:
-            group.ready_since = now
-            self._ready.add(group.key)
+        elif group.key not in self.ready:
+            self.ready[group.key] = now
             self._deadlines.set((START, group.key), now + group.wait_s)
             self._count()
 
@@ -54,8 +55,9 @@ class Following:
 
     def starts(self, group: GangGroup) -> None:
         """Its members are let go."""
-        if group.ready_since is not None and (meter := self._handle.meter) is not None:
-            meter.samples(GANG_START_SECONDS).observe(self._handle.now - group.ready_since)
+        since = self.ready.get(group.key)
+        if since is not None and (meter := self._handle.meter) is not None:
+            meter.samples(GANG_START_SECONDS).observe(self._handle.now - since)
         self._leave(group)
 
     def tell(self, member: Member, message: str) -> None:
@@ -115,16 +117,14 @@ class Following:
         self.settle(group)
 
     def _leave(self, group: GangGroup) -> None:
-        group.ready_since = None
         self._deadlines.clear((START, group.key))
-        if group.key in self._ready:
-            self._ready.discard(group.key)
+        if self.ready.pop(group.key, None) is not None:
             self._count()
 
     def _count(self) -> None:
         if (meter := self._handle.meter) is not None:
-            meter.count(WAITING_GANG_GROUPS).value = len(self._ready)
+            meter.count(WAITING_GANG_GROUPS).value = len(self.ready)
 
 
 def _is_ready(group: GangGroup) -> bool:
-    return group.any(State.PENDING) and not group.problem() and group.needed() > 0
+    return group.any_pending() and group.can_be_tried() and group.needed() > 0

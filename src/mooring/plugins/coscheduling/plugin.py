@@ -27,7 +27,8 @@ from mooring.room.for_gang.way_out import GangPreemption
 from mooring.workloads.dialects import KINDS, READS, is_member
 from mooring.workloads.gang import Gang, Member, State
 from mooring.workloads.gang_group import GangGroup
-from mooring.workloads.gang_table import FINISHED, Gangs, Groups
+from mooring.workloads.gang_places import GangPlaces
+from mooring.workloads.gang_table import FINISHED, Groups
 from mooring.workloads.placed_gangs import PlacedGangs
 
 NOT_FOUND = "Gang not found"
@@ -43,45 +44,35 @@ class Coscheduling(NetworkPoints):
 
     def __init__(self, args: CoschedulingArgs, handle: Handle) -> None:
         super().__init__(args, handle)
-        listers = {kind: handle.lister(kind) for kind in KINDS}
-        self.gangs = Gangs(args.for_gangs(), handle.profile, listers, lambda: handle.now)
-        self._members = self.gangs.members
+        self.gang_rules = args.for_gangs()
+        places = handle.book(GangPlaces)
+        self.gangs = places.gangs
+        self._members, self._in_the_news = self.gangs.members, self.gangs.in_the_news
         self._tried: GangGroup | None = None  # the one whose members are being tried together
         self._said: Status | None = None  # what a member was last held back with
-        self._keeper = Keeper(handle, listers)
+        self._keeper = Keeper(handle, {kind: handle.lister(kind) for kind in KINDS})
         self._following = Following(handle, self.gangs.groups)
         self._gate = Gate(self.gangs, self._following, handle)
-        self._preemption = GangPreemption(handle)
-        handle.cluster.shared(PlacedGangs).follow(self.gangs)
+        self._preemption = GangPreemption(handle, PlacedGangs(places))
 
     # following the cluster
 
+    @concerns_only("_in_the_news")
     def pod_seen(self, pod: Pod) -> None:
-        member = self._members.get(pod.metadata.uid)
-        if member is None and not is_member(pod):
-            return
-        if member is not None and pod.status.phase in FINISHED:
-            self._keeper.pod_gone(member.gang, pod)
-        held_a_place = member is not None and member.state is State.WAITING
-        groups = self.gangs.see(pod)
-        if not groups:
-            return
-        if held_a_place and member is not None and member.state is State.BOUND:
-            self._bound(member)
-        self._settle(groups)
+        news = self.gangs.news
+        if news.gang is not None and pod.status.phase in FINISHED:
+            self._keeper.pod_gone(news.gang, pod)
+        self._settle(news.groups)
 
     def pod_gone(self, pod: Pod) -> None:
-        member = self._members.get(pod.metadata.uid)
-        self._keeper.pod_gone(None if member is None else member.gang, pod)
+        self._keeper.pod_gone(self.gangs.news.gang, pod)
         self._following.forget_member(pod.metadata.uid)
-        self._settle(self.gangs.forget(pod))
+        self._settle(self.gangs.news.groups)
 
     def object_seen(self, before: Object | None, after: Object | None) -> None:
-        found = after or before
-        if found is not None:
-            if after is None:
-                self._keeper.object_gone(found)
-            self._settle(self.gangs.object_changed(found))
+        if before is not None and after is None:
+            self._keeper.object_gone(before)
+        self._settle(self.gangs.news.groups)
 
     def follow_up(self) -> None:
         """Looks at gangs whose time is up, and tells what is to be told."""
@@ -95,8 +86,10 @@ class Coscheduling(NetworkPoints):
 
     def _settle(self, groups: Groups) -> None:
         for group in groups:
-            if group.key in self.gangs.groups:
+            is_there = group.key in self.gangs.groups
+            if is_there:
                 self._keeper.settle(group)
+            if is_there and group.profile == self.handle.profile:
                 self._following.settle(group)
                 self._wake(group)
             else:
@@ -107,7 +100,7 @@ class Coscheduling(NetworkPoints):
         if not group.held:
             return
         alone = group.started and any(group.lets_alone(gang) for gang in group.gangs())
-        if not alone and (group.problem() or (group.representative and group.needed())):
+        if not alone and (not group.can_be_tried() or (group.representative and group.needed())):
             return
         held = [member for member in group.held.values() if member.state is State.PENDING]
         if alone:
@@ -210,9 +203,10 @@ class Coscheduling(NetworkPoints):
         if not self.args.enable_preemption:
             return None
         found = self.gangs.groups.get(group.key)
+        is_enough = None if found is None else found.starts_with()
 
         def starts(placed: Collection[str]) -> bool:
-            return len(placed) >= group.needed and (found is None or found.starts_with(placed))
+            return len(placed) >= group.needed and (is_enough is None or is_enough(placed))
 
         return self._preemption.way_out(group, trial, starts, self.planned(group))
 
@@ -233,7 +227,6 @@ class Coscheduling(NetworkPoints):
         if member is None:
             return unschedulable(NOT_FOUND) if is_member(pod) else None
         gang, group = member.gang, member.gang.group
-        gang.move(member, State.WAITING)
         group.held.pop(member.uid, None)
         if gang.terms is None:
             return wait(0.0)
@@ -246,19 +239,14 @@ class Coscheduling(NetworkPoints):
         return wait(group.wait_s, NOT_ENOUGH.format(group.title, missing))
 
     def _let_go(self, group: GangGroup) -> None:
-        if not group.starters:
-            group.starters = frozenset(member.uid for member in group.members(State.WAITING))
+        group.starts()
         self._following.starts(group)
         for held in self._at_permit(group):
             held.allow(self.name)
 
     def unreserve(self, cycle: Cycle, pod: Pod, node_name: str) -> None:
-        member = self._members.get(pod.metadata.uid)
-        if member is None:
-            return
-        self.gangs.classify(member, holds=False)
-        self._fell_apart(member)
-        self._nobody_waits(member.gang.group)
+        if (member := self._members.get(pod.metadata.uid)) is not None:
+            self._fell_apart(member)
 
     def after_post_filter(self, cycle: Cycle, pod: Pod, statuses: Any, status: Status | None) -> None:
         member = self._members.get(pod.metadata.uid)
@@ -287,10 +275,6 @@ class Coscheduling(NetworkPoints):
         uids = [member.uid for member in group.members(State.WAITING)]
         return [waiting[uid] for uid in uids if uid in waiting]
 
-    def _nobody_waits(self, group: GangGroup) -> None:
-        if group.starters and not group.any(State.WAITING):
-            group.starters = frozenset()
-
     # binding
 
     def pre_bind_patch(self, cycle: Cycle, pod: Pod, node_name: str) -> dict[str, Any] | None:
@@ -304,24 +288,8 @@ class Coscheduling(NetworkPoints):
     @concerns_only("_members")
     def pod_bound(self, pod: Pod, node_name: str) -> None:
         """The first matters to those that wait; the others are looked at when the server shows them."""
-        member = self._members.get(pod.metadata.uid)
-        if member is None:
-            return
-        group = member.gang.group
-        has_started = group.started and group.satisfied
-        member.gang.move(member, State.BOUND)
-        self._bound(member)
-        if group.held or not has_started:
-            self._settle(self.gangs.concerned(member.gang))
-
-    def _bound(self, member: Member) -> None:
-        group = member.gang.group
-        group.satisfied = group.started = True
-        group.recover_until = None
-        group.held.pop(member.uid, None)
-        if group.representative == member.uid:
-            group.representative = ""
-        self._nobody_waits(group)
+        if groups := self.gangs.news.groups:
+            self._settle(groups)
 
     # looking on
 
@@ -337,7 +305,8 @@ class Coscheduling(NetworkPoints):
         return self._shown(found[0]) if found else None
 
     def _shown(self, gang: Gang) -> dict[str, Any]:
-        return view.summary(gang, format_duration(gang.wait_s))
+        since = self._following.ready.get(gang.group.key)
+        return view.summary(gang, format_duration(gang.wait_s), since)
 
 
 def _own(pod: Pod, old: Pod | None, new: Pod) -> Hint:

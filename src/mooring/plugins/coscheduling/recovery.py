@@ -21,7 +21,7 @@ MESSAGE = (
 
 def look(group: GangGroup, now: float) -> None:
     """Finds out whether the group has started, and begins to wait for the rest of one that is partly so."""
-    if not group.satisfied and group.any(State.BOUND):
+    if not group.satisfied and group.any_bound():
         group.satisfied = group.all_bound()
     elif not group.satisfied:
         group.started, group.recover_until, group.gives_back = False, None, False

@@ -17,9 +17,10 @@ unmarked = MARKS.isdisjoint
 
 def marks(group: GangGroup, uid: str) -> dict[str, Any] | None:
     """The group and how many started with the pod; None when it starts alone."""
-    if len(group.starters) < 2 or uid not in group.starters:
+    starters = group.starters
+    if len(starters) < 2 or uid not in starters:
         return None
-    count = str(len(group.starters))
+    count = str(len(starters))
     return _annotated({**dict.fromkeys(IDS, group.id), **dict.fromkeys(COUNTS, count)})
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from mooring.workloads.gang import Crowd, Gang
+from mooring.workloads.gang import Gang, Member
 from mooring.workloads.gang_group import GangGroup
 
 
-def summary(gang: Gang, wait: str) -> dict[str, Any]:
+def summary(gang: Gang, wait: str, ready_since: float | None) -> dict[str, Any]:
     terms = gang.terms
     return {
         "name": gang.id,
@@ -24,7 +25,7 @@ def summary(gang: Gang, wait: str) -> dict[str, Any]:
         "waitingForBindChildren": _keys(gang.waiting),
         "boundChildren": _keys(gang.bound),
         "onceResourceSatisfied": gang.group.satisfied,
-        "gangGroupInfo": _shared(gang.group),
+        "gangGroupInfo": _shared(gang.group, ready_since),
         "gangFrom": "PodGroupCrd" if gang.by_object else "PodAnnotation",
         "hasGangInit": terms is not None,
         "declaredAs": gang.dialect.name,
@@ -32,17 +33,17 @@ def summary(gang: Gang, wait: str) -> dict[str, Any]:
     }
 
 
-def _keys(crowd: Crowd) -> list[str]:
-    return sorted(member.pod.key for member in crowd)
+def _keys(members: Iterable[Member]) -> list[str]:
+    return sorted(member.pod.key for member in members)
 
 
-def _shared(group: GangGroup) -> dict[str, Any]:
+def _shared(group: GangGroup, ready_since: float | None) -> dict[str, Any]:
     return {
         "gangGroupId": group.id,
         "onceResourceSatisfied": group.satisfied,
         "representativePodKey": _representative(group),
         "bindingMemberPods": sorted(group.starters),
-        "readySince": group.ready_since,
+        "readySince": ready_since,
         "needed": group.needed(),
     }
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import Bools, Rows
-from mooring.cluster.nodes import Ints
 from mooring.cluster.view import NodeView
-from mooring.framework.running.forms import PodColumns
+from mooring.framework.running.many_pods import PodColumns
 from mooring.model.objects import Pod, PodSpec
 from mooring.plugins.node_resources_fit.strategies import ResourceOverPods, Strategy
 from mooring.plugins.pod_amounts import FIRST_SLOTS, PodAmounts, with_room

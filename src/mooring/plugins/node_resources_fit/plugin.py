@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 import numpy as np
 
+from mooring.cluster.column import Column, Ints
 from mooring.cluster.columns import Bools, NodeColumns
-from mooring.cluster.nodes import MOST_TAKEN, Column, Ints, NodeTable
+from mooring.cluster.nodes import MOST_TAKEN, NodeTable
 from mooring.cluster.view import NodeView
 from mooring.framework.api.answers import Rejections, failed
 from mooring.framework.api.capacity import INSUFFICIENT, TOO_MANY_PODS
@@ -31,6 +33,7 @@ from mooring.plugins.scored_resources import bypasses, supposed_amount
 
 NAME = "NodeResourcesFit"
 SMALL = 4096
+MOST_BITS = 61  # resources a combination of which is a number of 64 bits, beside two more and the sign
 
 Need = tuple[int, Column, Column, str]  # amount, allocatable, requested, resource
 
@@ -95,18 +98,20 @@ class NodeResourcesFit(Plugin):
 
     def statuses_of(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> Rejections:
         """What `filter` says of nodes it rejects: worked out once per combination of reasons."""
-        short = np.where(nodes.pod_count >= nodes.max_pods, 1, 0)
+        needs = self._needs(pod.spec)
+        bits: Any = np.int64 if len(needs) < MOST_BITS else object  # Python's have no end
+        short = (nodes.pod_count >= nodes.max_pods).astype(bits)
         hopeless = np.zeros(len(nodes), np.bool_)
         names = [TOO_MANY_PODS]
-        for number, (name, amount) in enumerate(self._needs(pod.spec), start=1):
+        for number, (name, amount) in enumerate(needs, start=1):
             lacks = amount > nodes.free(name)
-            short += lacks * (1 << number)
+            short += lacks.astype(bits) * (1 << number)
             hopeless |= lacks & ((amount > nodes.allocatable(name)) | (nodes.requested(name) >= MOST_TAKEN))
             names.append(name)
         combinations, which = _distinct(2 * short + hopeless)
         statuses = [
-            _status(tuple(n for i, n in enumerate(names) if bits >> (i + 1) & 1), bool(bits & 1))
-            for bits in combinations.tolist()
+            _status(tuple(n for i, n in enumerate(names) if found >> (i + 1) & 1), bool(found & 1))
+            for found in combinations.tolist()
         ]
         return Rejections(tuple(statuses), which)
 

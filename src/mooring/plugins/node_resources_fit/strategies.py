@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mooring.cluster.nodes import Column, Ints
+from mooring.cluster.column import Column, Ints
 from mooring.framework.api.normalize import MAX_SCORE
 from mooring.plugins.node_resources_fit.args import ScoringStrategy, UtilizationShapePoint
 from mooring.plugins.pod_amounts import Floats

@@ -31,6 +31,7 @@ from mooring.room.for_pod.slots import PodSlots
 from mooring.room.for_pod.sweep import Ahead, Need
 from mooring.room.gangs_in_the_way import GangsInTheWay, Losses
 from mooring.room.victims import NEVER, PREFIX, VICTIM_TERMINATING, VictimRule, is_awaited, is_leaving
+from mooring.workloads.gang_places import GangPlaces
 from mooring.workloads.placed_gangs import PlacedGangs
 
 NO_CANDIDATE = "no candidate node for preemption"
@@ -50,6 +51,7 @@ class DefaultPreemption(Plugin, LooksAhead):
         super().__init__(args, handle)
         self._budgets = DisruptionBudgets(handle.lister(KIND))
         self._coverage: Coverage | None = None
+        self._gangs = PlacedGangs(handle.book(GangPlaces))
         self._arrivals = 0
         self._gates = handle.gates.enabled("SchedulerAsyncPreemption")
         self._victims: dict[str, tuple[str, ...]] = {}  # uids, by the uid of the pod they make room for
@@ -57,10 +59,6 @@ class DefaultPreemption(Plugin, LooksAhead):
     @cached_property
     def _slots(self) -> PodSlots:
         return self.handle.cluster.shared(PodSlots)
-
-    @cached_property
-    def _gangs(self) -> PlacedGangs:
-        return self.handle.cluster.shared(PlacedGangs)
 
     @cached_property
     def _gang_rows(self) -> GangRows:
@@ -193,9 +191,10 @@ class DefaultPreemption(Plugin, LooksAhead):
         return list(losses.with_fallen_gangs().values())
 
     def _may_go(self, room: Room, victims: Iterable[Placed], rule: VictimRule) -> bool:
-        """Whether pods that are not named may go: those of gangs that fall because of who is."""
+        """Whether they may go. An extender may name pods that are as important as the pod, as in
+        kube-scheduler; those that fall with their gangs are less so. Nobody evicts a pod that is spared."""
         named = {victim.uid for victim in room.victims}
-        return all(rule.allows(each) for each in victims if each.pod.uid not in named)
+        return all(not rule.spares(e) if e.pod.uid in named else rule.allows(e) for e in victims)
 
     def _there(self, room: Room) -> list[Placed]:
         row = self._slots.nodes.rows.get(room.node)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from mooring.cluster.counts import RowCounts
+from mooring.cluster.row_counts import RowCounts
 from mooring.cluster.view import NodeView
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.domain import DomainPlugin

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from mooring.cluster.counts import RowCounts
+from mooring.cluster.row_counts import RowCounts
 from mooring.framework.api.domain import Key
 from mooring.framework.api.status import Status, unresolvable, unschedulable
 from mooring.plugins.topology.interpod_columns import InterPodColumns

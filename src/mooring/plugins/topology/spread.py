@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from mooring.cluster.counts import RowCounts
+from mooring.cluster.row_counts import RowCounts
 from mooring.errors import ArgsError, FieldMistake
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.domain import DomainPlugin

@@ -9,7 +9,7 @@ from typing import Any, Self
 import msgspec
 from numpy.typing import NDArray
 
-from mooring.cluster.counts import RowCounts
+from mooring.cluster.row_counts import RowCounts
 from mooring.framework.api.domain import Key
 from mooring.framework.api.status import Status, unresolvable, unschedulable
 from mooring.model.objects import Pod

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mooring.cluster.counts import RowCounts
+from mooring.cluster.row_counts import RowCounts
 from mooring.framework.api.growing_ints import Ints
 from mooring.plugins.topology.members import Members
 

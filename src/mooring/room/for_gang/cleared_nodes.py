@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from mooring.cluster.pods import Placed
 from mooring.framework.api.grouping import GroupTrial
 from mooring.room.disruptions import Count
 from mooring.room.for_gang.possible_victims import Possible
 from mooring.room.gangs_in_the_way import Losses
+from mooring.room.importance import importance
 
 
 class Cleared:
@@ -35,10 +36,16 @@ class Cleared:
     def clear(self, rows: Iterable[int]) -> None:
         """Takes possible victims off some rows."""
         for row in rows:
-            for placed in self._possible.going.get(row, ()):
+            for placed in self._in_order(self._possible.going.get(row, ())):
                 if placed.pod.metadata.uid not in self.gone and self._may_go(placed):
                     self._trial.remove(placed.pod.metadata.uid)
                     self._losses.add(placed)
+
+    def _in_order(self, going: Sequence[Placed]) -> Sequence[Placed]:
+        """Of a gang that can spare only some, the least important go."""
+        if self._possible.gangs.there_are_none:
+            return going
+        return sorted(going, key=importance, reverse=True)
 
     def _may_go(self, placed: Placed) -> bool:
         if not self._losses.may_go(placed):

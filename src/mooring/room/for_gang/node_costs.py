@@ -12,7 +12,8 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from mooring.cluster.nodes import MOST_TAKEN, Ints
+from mooring.cluster.column import Ints
+from mooring.cluster.nodes import MOST_TAKEN
 from mooring.framework.api.capacity import Freed
 from mooring.framework.api.node_trial import Demand
 from mooring.room.for_gang.possible_victims import Places, Possible

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.charge import Charge, Charges
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import Rows
-from mooring.cluster.nodes import MOST_TAKEN, Ints, NodeTable
+from mooring.cluster.nodes import MOST_TAKEN, NodeTable
 from mooring.cluster.pods import Hold, Placed, PodTable
 from mooring.framework.api.capacity import Freed
 from mooring.model.objects import Pod

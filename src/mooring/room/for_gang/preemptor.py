@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import Bools
-from mooring.cluster.nodes import Ints, NodeTable
+from mooring.cluster.nodes import NodeTable
 from mooring.framework.api.capacity import Alike, Freed, room_for
 from mooring.framework.api.grouping import Group, GroupTrial
 from mooring.framework.api.node_trial import Demand

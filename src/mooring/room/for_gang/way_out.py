@@ -47,13 +47,10 @@ class GangPreemption:
 
     reads = (KIND,)
 
-    def __init__(self, handle: Handle) -> None:
+    def __init__(self, handle: Handle, gangs: PlacedGangs) -> None:
         self._handle = handle
+        self._gangs = gangs
         self._budgets = DisruptionBudgets(handle.lister(KIND))
-
-    @cached_property
-    def _gangs(self) -> PlacedGangs:
-        return self._handle.cluster.shared(PlacedGangs)
 
     @cached_property
     def _places(self) -> Places:

@@ -12,7 +12,8 @@ import msgspec
 import numpy as np
 
 from mooring.cluster.charge import Charge
-from mooring.cluster.nodes import Ints, NodeTable
+from mooring.cluster.column import Ints
+from mooring.cluster.nodes import NodeTable
 from mooring.cluster.pods import KINDS, Placed
 from mooring.room.importance import NOT_STARTED, started_us
 

@@ -11,8 +11,8 @@ from collections import Counter, OrderedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import Bools, Rows
-from mooring.cluster.nodes import Ints
 from mooring.framework.api.capacity import INSUFFICIENT, TOO_MANY_PODS
 from mooring.room.choice import PRIORITY_OFFSET, Candidate
 from mooring.room.for_pod.coverage import Coverage

@@ -13,8 +13,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import Bools, Rows
-from mooring.cluster.nodes import Ints, NodeTable
+from mooring.cluster.nodes import NodeTable
 from mooring.cluster.pods import PROMISED, RELEASING, Placed, PodTable
 from mooring.model.objects import Pod
 from mooring.model.requests import Request

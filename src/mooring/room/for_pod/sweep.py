@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 import msgspec
 import numpy as np
 
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import Bools, Rows
-from mooring.cluster.nodes import Ints
 from mooring.framework.api.node_trial import Amounts
 from mooring.model.objects import Pod
 from mooring.model.requests import Request

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.amounts import AmountColumns, Floats, comparable, place_of_columns
-from mooring.cluster.nodes import Amounts, Column, Ints, NodeTable
+from mooring.cluster.column import Column, Ints
+from mooring.cluster.nodes import Amounts, NodeTable
 from mooring.engine.placement.kept.coding import distinct
 
 MOST = 4096  # numbers, and half as many as there are rows

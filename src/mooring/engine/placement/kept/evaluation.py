@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.cluster import Cluster
-from mooring.cluster.nodes import Ints
+from mooring.cluster.column import Ints
 from mooring.cluster.view import ClusterView
 from mooring.engine.placement.kept.additions import Additions
 from mooring.engine.placement.kept.buckets import Bases, Buckets, Raws
@@ -69,6 +69,7 @@ class KeptEvaluation:
         self.index: Buckets | Flat = Buckets(0, self._addition)
         self._matrix: Matrix | None = None  # to hold the arrays in, if they are held as such
         self.sorted = False  # whether to hold it in buckets
+        self.can_be_sorted = True
         self.slot: int | None = None  # its place there
         self._in_step = False  # the matrix keeps the bases up to date
         self.used = 0  # times

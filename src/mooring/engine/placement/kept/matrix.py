@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.cluster import Cluster
-from mooring.cluster.nodes import Ints
+from mooring.cluster.column import Ints
 from mooring.cluster.view import ClusterView
 from mooring.engine.placement.kept import alike_rows as alike
 from mooring.engine.placement.kept.alike_rows import AlikeRows
@@ -23,7 +23,7 @@ from mooring.engine.placement.kept.buckets import Bases
 from mooring.engine.placement.kept.forms import Forms
 from mooring.engine.placement.kept.static import StaticPart
 from mooring.errors import PluginFailed
-from mooring.framework.running.forms import OverPods
+from mooring.framework.running.many_pods import OverPods
 
 if TYPE_CHECKING:
     from mooring.engine.placement.kept.evaluation import KeptEvaluation

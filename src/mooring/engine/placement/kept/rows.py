@@ -10,8 +10,9 @@ import numpy as np
 
 from mooring.cluster.amounts import comparable
 from mooring.cluster.cluster import Cluster
+from mooring.cluster.column import Ints
 from mooring.cluster.columns import NodeColumns, Rows
-from mooring.cluster.nodes import Amounts, Ints
+from mooring.cluster.nodes import Amounts
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.engine.placement.kept.alike_rows import AlikeRows
 from mooring.engine.placement.kept.bases import nowhere

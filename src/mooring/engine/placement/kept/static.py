@@ -15,7 +15,7 @@ import numpy as np
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import StaticColumns
 from mooring.cluster.view import ClusterView, StaticNode
-from mooring.engine.placement.kept.bases import WIDE, nowhere
+from mooring.engine.placement.kept.bases import nowhere
 from mooring.engine.placement.kept.buckets import Bases, Raws
 from mooring.engine.placement.kept.coding import Codes, distinct
 from mooring.engine.placement.kept.forms import Forms
@@ -24,13 +24,12 @@ from mooring.framework.api.cycle import Cycle
 from mooring.framework.running.inspection import moves_only_with_nodes
 
 FEW_ROWS = 24  # up to here one node at a time is quicker than columns
-NOWHERE = nowhere(WIDE)
 
 
 class StaticPart:
     """Static answers per row. `generation` moves when rows changed without the node journal saying so."""
 
-    def __init__(self, cluster: Cluster, view: ClusterView, forms: Forms) -> None:
+    def __init__(self, cluster: Cluster, view: ClusterView, forms: Forms, kind: np.dtype[Any]) -> None:
         self._cluster = cluster
         self._view = view
         self._forms = forms
@@ -42,7 +41,8 @@ class StaticPart:
         self.generation = 0
         self.groups: list[Raws] = []  # raw scores by code
         self.level: int | None = None  # what all rows in use have, if they all pass and have the same
-        self._put(np.zeros(0, np.int32), np.zeros(0, np.int32))
+        self._kind, self._nowhere = kind, nowhere(kind)
+        self._put(np.zeros(0, kind), np.zeros(0, np.int32))
 
     def _put(self, base: Bases, codes: Codes) -> None:
         self.base, self.codes = base, codes  # over all rows the table has room for
@@ -93,8 +93,8 @@ class StaticPart:
             scores += weight * scorer.many(cycle, scorer.shown(pod), columns, ok, nodes)
         # What stands for rows that do not pass means nothing: one number for all of them.
         raws = [s.many(cycle, s.shown(pod), columns, ok, nodes) * ok for s, _ in self._forms.raw]
-        base: Bases = np.full(nodes.capacity, NOWHERE, np.int32)
-        base[: nodes.high] = np.where(ok, scores, NOWHERE)
+        base: Bases = np.full(nodes.capacity, self._nowhere, self._kind)
+        base[: nodes.high] = np.where(ok, scores, self._nowhere)
         even = len(scores) and ok.all() and scores.min() == scores.max()
         self.level = int(scores[0]) if even else None
         codes: Codes = np.zeros(nodes.capacity, np.int32)
@@ -112,7 +112,7 @@ class StaticPart:
 
     def _evaluate(self, cycle: Cycle, pod: Any, row: int) -> None:
         nodes = self._cluster.nodes
-        self.base_at[row] = NOWHERE
+        self.base_at[row] = self._nowhere
         if not nodes.alive[row]:
             return
         node = StaticNode(nodes, self._cluster.pods, row)

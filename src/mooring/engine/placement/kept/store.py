@@ -18,7 +18,7 @@ import numpy as np
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.view import ClusterView
 from mooring.engine.placement.classes import PodClass
-from mooring.engine.placement.kept.bases import kind_for
+from mooring.engine.placement.kept.bases import highest, kind_for
 from mooring.engine.placement.kept.evaluation import KeptEvaluation
 from mooring.engine.placement.kept.forms import Forms, KnownForms
 from mooring.engine.placement.kept.matrix import FEWEST, Matrix
@@ -29,7 +29,9 @@ from mooring.framework.api.scope import Scope
 
 BYTES_KEPT = 96 * 2**20  # of all evaluations
 LAST_DECISIONS = 64  # by which it is judged how many classes are busy
+NOBODY = [None] * LAST_DECISIONS
 FEW_CLASSES = 8  # busy at a time: each gets buckets
+HIGHEST_SORTED = 1 << 17  # total: a group has a bit for each up to its best
 PAYS_AFTER = 48  # pods: what buckets save on so many is what it takes to make them
 GROWS = 16  # looks at a class between two looks at its size
 
@@ -54,8 +56,8 @@ class KeptEvaluations:
         self._static: WeakValueDictionary[Hashable, StaticPart] = WeakValueDictionary()  # used by those kept
         self._matrices: dict[Hashable, Matrix] = {}
         self._forms = KnownForms()
-        self._kinds: dict[str, np.dtype[Any]] = {}  # of bases, by profile
-        self._last: deque[PodClass | None] = deque([None] * LAST_DECISIONS, LAST_DECISIONS)
+        self._highest: dict[str, int] = {}  # totals, by profile
+        self._last: deque[PodClass | None] = deque(NOBODY, LAST_DECISIONS)
         self._busy: Counter[PodClass] = Counter()
         self.most_bytes = BYTES_KEPT
         self.tier: Tier | None = None  # held so whatever is going on, for comparing them
@@ -108,11 +110,11 @@ class KeptEvaluations:
     def _choose_tier(self, kept: KeptEvaluation) -> None:
         if self.tier is not None:
             matrix = self._matrix(kept) if self.tier is Tier.MATRIX else None
-            kept.hold(self.tier is Tier.BUCKETS, matrix)
+            kept.hold(self.tier is Tier.BUCKETS and kept.can_be_sorted, matrix)
         elif len(self._busy) > FEW_CLASSES:
             if kept.sorted:
                 kept.hold(False, self._matrix(kept))
-        elif kept.used >= PAYS_AFTER and not kept.sorted:
+        elif kept.used >= PAYS_AFTER and not kept.sorted and kept.can_be_sorted:
             kept.hold(True, self._matrix(kept))
 
     def _matrix(self, kept: KeptEvaluation) -> Matrix | None:
@@ -132,16 +134,21 @@ class KeptEvaluations:
         rows, domains = (self._forms.of(pod_class, scope, cycle) for scope in (Scope.ROW, Scope.DOMAIN))
         kept = KeptEvaluation(self._cluster, self._view, static, forms, rows, domains, self._kind(pod_class))
         kept.skips = (cycle.skip_filter, cycle.skip_score)
+        kept.can_be_sorted = self._total_of(pod_class) <= HIGHEST_SORTED
         kept.hold(False, self._matrix(kept))
         self._kept[pod_class] = kept
         return kept
 
     def _kind(self, pod_class: PodClass) -> np.dtype[Any]:
         """Of bases of any class of the profile."""
+        return kind_for(self._total_of(pod_class))
+
+    def _total_of(self, pod_class: PodClass) -> int:
+        """The highest of any class of the profile."""
         profile = pod_class.profile
-        if profile.name not in self._kinds:
-            self._kinds[profile.name] = kind_for(weight for _, weight in profile.scorers)
-        return self._kinds[profile.name]
+        if profile.name not in self._highest:
+            self._highest[profile.name] = highest(weight for _, weight in profile.scorers)
+        return self._highest[profile.name]
 
     def _weigh(self, pod_class: PodClass, kept: KeptEvaluation) -> None:
         """Looks how much memory it takes, and drops others when it is too much together."""
@@ -164,8 +171,10 @@ class KeptEvaluations:
         self._total = 0
         self._static.clear()
         self._matrices.clear()
-        self._kinds.clear()
+        self._highest.clear()
         self._forms.forget()
+        self._last.extend(NOBODY)
+        self._busy.clear()
 
     def check(self) -> None:
         """Asserts that nothing that is kept contradicts anything else."""
@@ -184,5 +193,5 @@ class KeptEvaluations:
         key = (pod_class.profile.name, signs, own, cycle.skip_filter, cycle.skip_score)
         static = self._static.get(key)
         if static is None:
-            static = self._static[key] = StaticPart(self._cluster, self._view, forms)
+            static = self._static[key] = StaticPart(self._cluster, self._view, forms, self._kind(pod_class))
         return static, forms

@@ -27,7 +27,7 @@ from mooring.plugins.coscheduling.topology.trees import (
     NodeLabels,
 )
 from mooring.workloads.dialects.pod_group_fields import mapping
-from mooring.workloads.gang import HOLDING_OR_BOUND, Gang
+from mooring.workloads.gang import Gang, Standing
 from mooring.workloads.topology_wishes import Wish, wish_of_annotation
 
 
@@ -94,8 +94,8 @@ class Network:
         """Members that have a place, and where."""
         of_pod = self._handle.cluster.shared(NodeLabels).of_pod
         for gang in gangs:
-            for state in HOLDING_OR_BOUND:
-                for member in gang.crowds[state]:
+            for standing in (Standing.OPEN, Standing.BOUND):
+                for member in gang.crowds[standing]:
                     if node_name := of_pod(member.uid):
                         yield member.pod, node_name
 

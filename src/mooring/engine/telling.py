@@ -1,0 +1,89 @@
+"""Tells the story of a decision, on a fork of the cluster as it was then.
+
+The parts are those of an engine on that fork, with plugins of its own. So whatever plugins answer or do, the
+engine that decided neither sees nor notices it. What pre-filters found is in the note and not asked again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from mooring.cluster.columns import Bools
+from mooring.engine.parts import Parts
+from mooring.engine.placement.classes import PodClass
+from mooring.engine.placement.full_evaluation import rows_mask
+from mooring.engine.story import JUDGED, NARROWED, Candidate, Note, Rejection, Story
+from mooring.framework.api.domain import DOMAINS
+from mooring.framework.running.budget import LEFT_OUT
+
+BEST_SHOWN = 5
+
+
+def in_short(note: Note) -> Story:
+    """What is known without asking plugins again."""
+    left_out = note.cycle.read(LEFT_OUT, {})
+    pod, at = note.pod.key, note.cycle.now
+    return Story(pod, at, note.node, note.message, 0, 0, (), (), blamed=note.blamed, left_out=left_out)
+
+
+class Telling:
+    """One story. Raises PluginFailed when a plugin cannot say again what it said."""
+
+    def __init__(self, parts: Parts, note: Note, pod_class: PodClass) -> None:
+        self._nodes = parts.cluster.nodes
+        self._full = parts.placer.full
+        self._note, self._pod = note, note.pod
+        self._class = parts.hooks.classes[note.cycle.profile].like(pod_class)
+        self._cycle = note.cycle.clone()
+        self._cycle.forget(DOMAINS)  # it is of the plugins of then
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def story(self, best: int) -> Story:
+        """With so many of the best nodes."""
+        note = self._note
+        self._class.profile.begin(note, note.pod)  # who asks why waits no longer than an attempt does
+        feasible = self._feasible()
+        shown = tuple(self._best(feasible, best)) if feasible.any() else ()
+        rejections = [Rejection(plugin, reason, n) for (plugin, reason), n in self._counts.most_common()]
+        return Story(
+            note.pod.key, note.cycle.now, note.node, note.message, len(self._nodes), int(feasible.sum()),
+            tuple(rejections), shown, left_out=note.cycle.read(LEFT_OUT, {}),
+        )  # fmt: skip
+
+    def _feasible(self) -> Bools:
+        """The rows that take the pod; why others do not is counted."""
+        nodes, cycle, counts = self._nodes, self._cycle, self._counts
+        candidates = nodes.alive[: nodes.high].copy()
+        if narrowed := cycle.read(NARROWED, None):
+            asked = rows_mask(nodes.high, (nodes.rows[name] for name in narrowed.names if name in nodes.rows))
+            plugins = " ".join(narrowed.plugins)
+            left_out = int((candidates & ~asked).sum())
+            counts[plugins, f"node(s) didn't satisfy plugin(s) [{plugins}]"] = left_out
+            candidates &= asked
+        statuses = self._full.statuses(self._class, cycle, self._pod, candidates)
+        for status in statuses.values():
+            counts.update((status.plugin, reason) for reason in status.reasons)
+        candidates[list(statuses)] = False
+        if judged := cycle.read(JUDGED, None):
+            left = judged.left(len(candidates))
+            counts.update(judged.counts(int((candidates & ~left).sum())))
+            candidates &= left
+        return candidates
+
+    def _best(self, feasible: Bools, most: int) -> Iterator[Candidate]:
+        about, nodes = (self._class, self._cycle, self._pod, feasible), self._nodes
+        self._full.pre_score(*about)
+        self._cycle.skip_score |= self._note.cycle.read(LEFT_OUT, {}).keys()
+        scored = self._full.score(*about)
+        rows = np.flatnonzero(feasible).tolist()
+        rows.sort(key=lambda row: (-scored.totals[row], nodes.arrival[row]))
+        chosen = nodes.rows.get(self._note.node)
+        shown = rows[:most]
+        if chosen is not None and chosen in rows and chosen not in shown:
+            shown[-1] = chosen
+        for row in shown:
+            parts = {name: int(part[row]) for name, part in scored.parts.items()}
+            yield Candidate(nodes.object_at(row).name, int(scored.totals[row]), parts)
