@@ -33,7 +33,8 @@ class Cluster:
         self.pods_path = f"/api/v1/namespaces/{self.namespace}/pods"
         self.api.create("/api/v1/namespaces", {"metadata": {"name": self.namespace}})
         account = f"/api/v1/namespaces/{self.namespace}/serviceaccounts/default"
-        wait_for(partial(self.api.exists, account), saying="the namespace's service account")  # pods need it
+        # Pods need it. Controllers that met a server that was away may not try again for a minute.
+        wait_for(partial(self.api.exists, account), within=90, saying="the namespace's service account")
 
     def kubectl(self, *words: str, input: str | None = None) -> str:  # noqa: A002 - subprocess's word
         """kubectl in the test's namespace."""

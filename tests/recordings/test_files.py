@@ -51,6 +51,17 @@ def test_who_is_killed_leaves_all_but_the_last_second(tmp_path: Path) -> None:
     assert recording.is_cut
 
 
+def test_what_is_flushed_is_read_though_nothing_follows(tmp_path: Path) -> None:
+    recording = RecordingFile(tmp_path / "a", MADE)
+    recording.write(Turn(0.5))
+    recording.write(Turn(0.6))
+    recording.flush()
+    assert list(Recording(tmp_path / "a").entries()) == [Turn(0.5), Turn(0.6)]
+    size = (tmp_path / "a").stat().st_size
+    recording.flush()
+    assert (tmp_path / "a").stat().st_size == size  # there was nothing new
+
+
 @pytest.mark.parametrize("left", [0.3, 0.9])
 def test_a_file_that_is_cut_is_read_as_far_as_it_goes(tmp_path: Path, left: float) -> None:
     file = written(tmp_path / "a", *entries(5000))

@@ -7,9 +7,10 @@ import logging
 import random
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -31,6 +32,7 @@ from mooring.framework.metrics.meter import Meter
 from mooring.framework.running.budget import Budgets
 from mooring.kube.access.access import Access
 from mooring.kube.access.locate import find_access
+from mooring.recordings.writing import EVERY_S, RecordingFile
 from mooring.web.server import Serving
 
 log = logging.getLogger("mooring.app")
@@ -61,22 +63,41 @@ def run(options: RunOptions) -> int:
     access = find_access(str(kubeconfig or ""), master=options.master)
     policies = Policies(files_of(registry.get(name) for name in registry.names()))
     with (
-        _recording(options, engine, config, seed),
+        _recording(options, engine, config, seed) as recording,
         Watchdog(policies) as watchdog,
         asyncio.Runner(loop_factory=_new_loop) as runner,
     ):
-        return runner.run(_schedule(options, engine, access, config, watchdog))
+        scheduling = _schedule(options, engine, access, config, watchdog)
+        return runner.run(scheduling if recording is None else _on_disk_soon(recording, scheduling))
 
 
 @contextmanager
-def _recording(options: RunOptions, engine: Engine, config: SchedulerConfig, seed: int) -> Iterator[None]:
+def _recording(
+    options: RunOptions, engine: Engine, config: SchedulerConfig, seed: int
+) -> Iterator[RecordingFile | None]:
     """Records the engine, if that is asked for."""
     if options.record is None:
-        yield
+        yield None
         return
     limit = options.record_max_mb
-    with closing(record(engine, options.record, config, seed=seed, gates=options.gates, largest_mb=limit)):
-        yield
+    recording = record(engine, options.record, config, seed=seed, gates=options.gates, largest_mb=limit)
+    with closing(recording):
+        yield recording
+
+
+async def _on_disk_soon(recording: RecordingFile, scheduling: Coroutine[Any, Any, int]) -> int:
+    """Schedules; what is recorded is on disk a second later, also when nothing happens after it."""
+
+    async def flush() -> None:
+        while True:
+            await asyncio.sleep(EVERY_S)
+            recording.flush()
+
+    flushing = asyncio.create_task(flush())
+    try:
+        return await scheduling
+    finally:
+        flushing.cancel()
 
 
 def effective(options: RunOptions, config: SchedulerConfig) -> SchedulerConfig:

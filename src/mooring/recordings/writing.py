@@ -23,7 +23,7 @@ LENGTH: Final = struct.Struct("<I")
 LEVEL: Final = 1  # of packing: events repeat themselves so much that more brings little
 KEPT: Final = 3  # recordings of earlier runs
 LARGEST_MB: Final = 1024
-EVERY_S: Final = 1.0  # of the engine's time: what is on disk is at most so old
+EVERY_S: Final = 1.0  # of the engine's time: with what comes after it, an entry is put on disk
 FULL = "it has reached its limit of {mb} MB"
 
 
@@ -36,6 +36,7 @@ class RecordingFile:
         self._mb = largest_mb
         self._written = 0
         self._flushed_at = 0.0
+        self._is_behind = False  # something is written that is not on disk
         self._pack = zlib.compressobj(LEVEL)
         try:
             _make_way(file)
@@ -56,8 +57,17 @@ class RecordingFile:
                 self._end(FULL.format(mb=self._mb))
             elif isinstance(entry, Told | Turn) and abs(entry.now - self._flushed_at) >= EVERY_S:
                 self._flushed_at = entry.now
-                self._put(self._pack.flush(zlib.Z_SYNC_FLUSH))
+                self._flush()
         except Exception as error:
+            self._end(str(error))
+
+    def flush(self) -> None:
+        """Puts on disk what is written by now, if there is anything: for a time in which nothing happens."""
+        if not (self.is_open and self._is_behind):
+            return
+        try:
+            self._flush()
+        except OSError as error:
             self._end(str(error))
 
     def close(self) -> None:
@@ -67,8 +77,13 @@ class RecordingFile:
             self._put(self._pack.flush())
             os.close(self._file)
 
+    def _flush(self) -> None:
+        self._is_behind = False
+        self._put(self._pack.flush(zlib.Z_SYNC_FLUSH))
+
     def _add(self, entry: Entry) -> None:
         data = encode(entry)
+        self._is_behind = True
         self._put(self._pack.compress(LENGTH.pack(len(data)) + data))
 
     def _put(self, data: bytes) -> None:
