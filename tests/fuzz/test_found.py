@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from fuzz.objects import BASES, changed
+from fuzz.test_api_objects import on_a_node, survives
 from mooring.config.load import load_config
 from mooring.errors import ConfigError, ManifestError
 from mooring.kube.access.kubeconfig import load_kubeconfig
 from mooring.kube.http.answer_parser import AnswerReader
+from mooring.kube.resources import PODS
 from mooring.plugins.catalogue import make_registry
 from mooring.sim.manifests.manifests import read_manifests
 
@@ -79,3 +82,9 @@ def test_users_in_the_place_of_the_kind_of_a_kubeconfig(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match='expected kind "Config"') as caught:
         load_kubeconfig(str(file), env={})
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("way", [("metadata", "annotations"), ("spec", "schedulerName")])
+def test_a_pod_on_a_node_that_becomes_a_member_or_changes_its_scheduler(way: tuple[str, str]) -> None:
+    other = changed(BASES[PODS], way, "" if way[1] == "schedulerName" else None)
+    survives(on_a_node((PODS, other), "n-1"), (PODS, BASES[PODS]))

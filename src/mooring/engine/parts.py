@@ -70,7 +70,7 @@ class Parts:
         self.nominator = nominator
         self.rounds = Rounds(self.cluster, self.view)
         self.objects = Objects()
-        self.gang_places = GangPlaces(self.cluster.pods.by_uid, self.objects.of, lambda: self.now)
+        self.gang_places = self._gang_places()
         self.gangs = self.gang_places.gangs
         self.cluster.books.place(self.gang_places)
         self.specs = Specs()
@@ -118,16 +118,20 @@ class Parts:
 
     def gangs_anew(self) -> Gangs:
         """The gangs as they follow from the pods and objects that are there."""
-        gangs = GangPlaces(self.cluster.pods.by_uid, self.objects.of, lambda: self.now).gangs
+        gangs = self._gang_places().gangs
         gangs.abide_by(self.hooks.gang_rules)
         for found in self.objects.all():
             gangs.object_seen(None, found)
         for pod in self.pods():
             gangs.pod_seen(pod)
-        for uid in gangs.members.keys() & self.cluster.pods.by_uid.keys():
-            if uid not in self.waiting and uid not in self.binding:
-                gangs.bound(uid)
         return gangs
+
+    def _gang_places(self) -> GangPlaces:
+        places, objects = self.cluster.pods.by_uid, self.objects.of
+        return GangPlaces(places, objects, lambda: self.now, self._is_under_way)
+
+    def _is_under_way(self, uid: str) -> bool:
+        return uid in self.waiting or uid in self.binding
 
     def activate(self, pods: Iterable[Pod], *, deciding: bool = False) -> None:
         self.queue.activate(pods, self.now, deciding=deciding)

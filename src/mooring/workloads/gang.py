@@ -66,6 +66,9 @@ class Places(Protocol):
     def has(self, uid: str) -> bool:
         """Whether a pod holds a place, bound or not."""
 
+    def is_settled(self, uid: str) -> bool:
+        """Whether a pod holds a place, and nobody waits any more for it to be bound there."""
+
     def count(self, key: Key) -> int:
         """How many members of a gang, or of a part of it, hold one."""
 

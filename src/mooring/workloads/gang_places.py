@@ -29,8 +29,10 @@ class GangPlaces(Book[Key, Any]):
         places: Mapping[str, Placed] | None = None,
         lister: Callable[[str], Lister] | None = None,
         now: Callable[[], float] = lambda: 0.0,
+        under_way: Callable[[str], bool] = lambda uid: False,
     ) -> None:
         self.places: Mapping[str, Placed] = {} if places is None else places  # of all pods, by uid
+        self._under_way = under_way  # whether a pod waits at permit, or is being bound
         self.gangs = Gangs(self, lister, now)
         self.concerns = self._members = self.gangs.members
 
@@ -76,6 +78,10 @@ class GangPlaces(Book[Key, Any]):
         """Whether a pod holds a place, bound or not."""
         placed = self.places.get(uid)
         return placed is not None and placed.hold is not PROMISED
+
+    def is_settled(self, uid: str) -> bool:
+        """Whether a pod holds a place, and nobody waits any more for it to be bound there."""
+        return self.has(uid) and not self._under_way(uid)
 
     def starters(self, group: str) -> frozenset[str]:
         found: frozenset[str] = self.get((STARTERS, group, None)) or NOBODY

@@ -95,7 +95,7 @@ class Gangs:
         if declared is None or pod.status.phase in FINISHED:
             return NO_NEWS
         left: Groups = ()
-        if member is not None and member.declared.key != declared.key:
+        if member is not None and not _stays(member, pod, declared):
             left, member = self._forget(member), None
         if member is None:
             member = self._enter(pod, declared)
@@ -117,6 +117,7 @@ class Gangs:
     def _enter(self, pod: Pod, declared: Declared) -> Member:
         gang = self.gangs.get(declared.key) or self._make(declared)
         member = self.members[pod.metadata.uid] = Member(pod, declared, gang)
+        member.is_bound = self._places.is_settled(member.uid)  # it may become a member long after
         gang.enter(member)
         if gang.names[pod.spec.scheduler_name] == 1:
             gang.abide_by(self._rules)
@@ -154,6 +155,7 @@ class Gangs:
         if pod.terminating:
             self._stand(member, Standing.ASIDE)
         elif pod.spec.node_name or member.is_bound:
+            member.is_bound = True  # whatever is shown later
             self._stand(member, Standing.BOUND)
         else:
             aside = self._is_held_back(pod) or self.mistake(member)
@@ -321,6 +323,12 @@ class Gangs:
             del naming[group.key]
             if not naming:
                 del self._naming[each]
+
+
+def _stays(member: Member, pod: Pod, declared: Declared) -> bool:
+    """Whether a member is still one of the same gang and of the same scheduler."""
+    is_same_name = member.pod.spec.scheduler_name == pod.spec.scheduler_name
+    return is_same_name and member.declared.key == declared.key
 
 
 def _same(member: Member | None, pod: Pod) -> Declared | None:
