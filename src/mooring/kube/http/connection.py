@@ -17,7 +17,7 @@ from typing import cast
 
 from mooring.errors import Unreachable
 from mooring.kube.http.answer_parser import Answer, AnswerReader
-from mooring.kube.http.sockets import HasOptions, hold_back, let_in, watch_over
+from mooring.kube.http.sockets import Gate, watch_over
 
 log = logging.getLogger("mooring.kube")
 
@@ -82,17 +82,16 @@ class Connection(asyncio.Protocol):
         self._on_rest = on_rest
         self._clock = clock
         self._transport: asyncio.Transport | None = None
-        self._socket: HasOptions | None = None  # none once it is closed: its number may be another's then
-        self._is_held_back = False
+        self._gate = Gate(None)
         self.kept_s = 0.0  # how long what was asked last may have been answered before it was let in
         self._reader = AnswerReader()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport, self.usable = cast(asyncio.Transport, transport), True
-        self._socket = transport.get_extra_info("socket")
-        if self._socket is not None:
+        if (made := transport.get_extra_info("socket")) is not None:
+            self._gate = Gate(made)
             with suppress(OSError):
-                watch_over(self._socket)
+                watch_over(made)
 
     def data_received(self, data: bytes) -> None:
         if not self.waiting:
@@ -127,14 +126,11 @@ class Connection(asyncio.Protocol):
 
     def hold_back(self, seconds: float) -> None:
         """What comes stays with the system until it is let in, which is so much later."""
-        if self._socket is not None and not self._is_held_back:
-            self._is_held_back, self.kept_s = True, seconds
-            hold_back(self._socket)
+        if self._gate.close():
+            self.kept_s = seconds
 
     def let_in(self) -> None:
-        if self._socket is not None and self._is_held_back:
-            self._is_held_back = False
-            let_in(self._socket)
+        self._gate.open()
 
     def given_up(self) -> None:
         """Somebody no longer waits for an answer that is still to come: nothing more is asked here."""
@@ -152,7 +148,7 @@ class Connection(asyncio.Protocol):
                 return
 
     def close(self) -> None:
-        self.usable, self._socket = False, None
+        self._use_no_more()
         if self._transport is not None:
             self._transport.close()
 
@@ -186,8 +182,13 @@ class Connection(asyncio.Protocol):
             self.close()
         self._on_rest(self)
 
+    def _use_no_more(self) -> None:
+        """The connection is over, or is to end."""
+        self.usable = False
+        self._gate.remove()
+
     def _ended(self, error: Exception | None = None) -> None:
-        self.usable, self._socket = False, None
+        self._use_no_more()
         if not self.waiting:
             return
         answer = self._reader.end() if error is None else None  # what was cut off is no end
@@ -198,7 +199,7 @@ class Connection(asyncio.Protocol):
 
     def fail(self, why: str) -> None:
         """Ends it at once, with everything that is under way on it."""
-        self.usable, self._socket = False, None
+        self._use_no_more()
         if self._transport is not None:
             self._transport.abort()
         failed, self.waiting = self.waiting, deque()

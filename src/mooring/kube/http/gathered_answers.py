@@ -14,7 +14,7 @@ from collections.abc import Collection
 from mooring.kube.http.connection import Connection
 from mooring.kube.http.connection_count import SLOW_S
 
-PART = 1 / 4  # of the time a slow server takes for an answer passes before it is read; but
+PART = 1 / 2  # of the time a slow server takes for an answer passes before it is read; but
 LONGEST_S = 0.03  # never more than this, and only with answers to come over
 MANY = 8  # connections or more
 TURNS = 4  # of the loop after answers are let in; by then what they lead to is sent

@@ -6,8 +6,7 @@ import asyncio
 import os
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Mapping
 
 import aiohttp
 from yarl import URL
@@ -16,7 +15,7 @@ from mooring.errors import Unreachable
 from mooring.kube.http.answer_parser import Fields
 from mooring.kube.http.bandwidth import Line
 from mooring.kube.http.channels import Channels
-from mooring.kube.http.sockets import hold_back, let_in
+from mooring.kube.http.sockets import Gate
 
 CLOSE_S = 0.001  # after a burst that did not let us wait for longer than this
 GZIP = 16 + zlib.MAX_WBITS  # as zlib names the format
@@ -28,7 +27,7 @@ ENDLESS = "a line of the answer does not end"
 class LongAnswer:
     """What the server answers, read as it comes. Its connection is given back by `release`."""
 
-    __slots__ = ("_answer", "_channels", "_line", "_silence_ends", "fields", "headers", "status")
+    __slots__ = ("_answer", "_channels", "_gate", "_line", "_silence_ends", "fields", "headers", "status")
 
     def __init__(
         self, answer: aiohttp.ClientResponse, channels: Channels, line: Line, *, silence_ends: bool
@@ -40,6 +39,7 @@ class LongAnswer:
         self.headers: Mapping[str, str] = answer.headers
         self._answer = answer
         self._channels = channels
+        self._gate: Gate | None = None
 
     async def read(self) -> bytes:
         loop = asyncio.get_running_loop()
@@ -74,8 +74,7 @@ class LongAnswer:
                     is_close = loop.time() - ready < CLOSE_S
                     yield lines
                     if is_close:
-                        with self._held_back():
-                            await asyncio.sleep(GATHER_S)
+                        await self._let_grow()
                     ready = loop.time()
                 else:
                     parts.append(chunk)
@@ -90,20 +89,17 @@ class LongAnswer:
         if rest := b"".join(parts):
             yield [rest]
 
-    @contextmanager
-    def _held_back(self) -> Iterator[None]:
+    async def _let_grow(self) -> None:
         """What comes meanwhile stays with the system: nobody is woken for it."""
-        connection = self._answer.connection
-        transport = connection.transport if connection is not None else None
-        made = transport.get_extra_info("socket") if transport is not None else None
-        if made is None:
-            yield
-            return
-        hold_back(made)
+        if self._gate is None:
+            connection = self._answer.connection
+            transport = connection.transport if connection is not None else None
+            self._gate = Gate(transport.get_extra_info("socket") if transport is not None else None)
+        self._gate.close()
         try:
-            yield
+            await asyncio.sleep(GATHER_S)
         finally:
-            let_in(made)
+            self._gate.open()
 
     def _doubt(self, error: Exception) -> None:
         """One connection that died without a word is seldom the only one."""
@@ -112,6 +108,8 @@ class LongAnswer:
 
     async def release(self) -> None:
         """What is not read to its end is cut off: its connection is of no more use."""
+        if self._gate is not None:
+            self._gate.remove()
         if self._answer.content.at_eof():
             self._answer.release()
         else:

@@ -8,9 +8,11 @@ It keeps what comes for a while, if it is told to, so that it can be read togeth
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 from contextlib import suppress
+from socket import SO_RCVLOWAT, SOL_SOCKET
 from typing import Protocol
 
 SILENCE, PROBE_EVERY, PROBES = 5, 3, 3
@@ -26,6 +28,8 @@ OPTIONS = (
 
 
 class HasOptions(Protocol):
+    def fileno(self) -> int: ...
+
     def setsockopt(self, level: int, option: int, value: int, /) -> None: ...
 
 
@@ -37,18 +41,43 @@ def watch_over(made: HasOptions) -> None:
             made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
 
 
-def hold_back(made: HasOptions) -> None:
-    """Has the system wake nobody for a few bytes until they are let in; the end of a connection is heard of
-    at once. Only Linux is known to tell, when bytes are let in, that some are there already."""
-    _wake_for(MUCH, made)
+class Gate:
+    """Has the system keep what comes over a connection, for a while. Only Linux is known to tell, when bytes
+    are let in, that some are there already; elsewhere nothing is kept.
 
+    What a loop calls a socket makes a new one for every call (uvloop), which costs more than the call. So the
+    gate has a descriptor of its own, which has to be closed for the connection to end.
+    """
 
-def let_in(made: HasOptions) -> None:
-    """Whatever is there is to be read, and what comes from now on."""
-    _wake_for(1, made)
+    def __init__(self, made: HasOptions | None) -> None:
+        self.is_closed = False  # what comes is kept
+        self._own: socket.socket | None = None
+        if made is not None and sys.platform == "linux":
+            with suppress(OSError):
+                self._own = socket.socket(fileno=os.dup(made.fileno()))
 
+    def close(self) -> bool:
+        """Has the system wake nobody for a few bytes until they are let in; the end of a connection is heard
+        of at once. False when that was so already, or cannot be."""
+        return not self.is_closed and self._wake_for(MUCH)
 
-def _wake_for(size: int, made: HasOptions) -> None:
-    if sys.platform == "linux":
-        with suppress(OSError):
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, size)
+    def open(self) -> None:
+        """Whatever is there is to be read, and what comes from now on."""
+        if self.is_closed:
+            self._wake_for(1)
+
+    def remove(self) -> None:
+        """The connection is over."""
+        own, self._own, self.is_closed = self._own, None, False
+        if own is not None:
+            own.close()
+
+    def _wake_for(self, size: int) -> bool:
+        if self._own is None:
+            return False
+        try:
+            self._own.setsockopt(SOL_SOCKET, SO_RCVLOWAT, size)
+        except OSError:
+            return False
+        self.is_closed = size > 1
+        return True
