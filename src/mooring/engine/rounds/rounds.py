@@ -17,8 +17,8 @@ from mooring.cluster.cluster import Cluster
 from mooring.cluster.view import ClusterView
 from mooring.engine.placement.session_forms import FORMS, SESSION, Hearing
 from mooring.engine.rounds.early_ends import LONGEST_S, MOST_JOBS, EarlyEnds, look_at
-from mooring.engine.rounds.session_observer import SessionObserver
-from mooring.errors import PluginFailed
+from mooring.engine.rounds.session_observer import SessionObserver, Underway
+from mooring.errors import OverBudget, PluginFailed
 from mooring.framework.api import answers
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.session import Job, Session, session_of
@@ -39,13 +39,25 @@ class Round(msgspec.Struct, eq=False):
     outdated: bool = False  # an object has changed, and too many rounds were ended by one to end this one
 
     def is_over(self, now: float) -> bool:
-        return self.jobs >= MOST_JOBS or now - self.session.now >= LONGEST_S
+        return self.jobs >= MOST_JOBS or now - self.session.now >= LONGEST_S or self._is_behind()
+
+    def _is_behind(self) -> bool:
+        """A plugin was not told all, or will not be: it has taken too long. The next round adds up again, or
+        says so."""
+        if self.failure is not None or not self.profile.ledgers:
+            return False
+        try:
+            self.profile.refuse_handlers(self.session.hooks.handling())
+        except OverBudget:
+            return True
+        return bool(self.session.hooks.missed)
 
 
 class Rounds:
     """The rounds that are open, by profile."""
 
-    def __init__(self, cluster: Cluster, view: ClusterView) -> None:
+    def __init__(self, cluster: Cluster, view: ClusterView, attempt: Underway) -> None:
+        self._attempt = attempt
         self._cluster = cluster
         self._view = view
         self.open: dict[str, Round] = {}
@@ -96,10 +108,12 @@ class Rounds:
 
     def _begin(self, profile: Profile, job: Job, now: float) -> Round:
         session = session_of(self._view, job, now)
-        begun = self.open[profile.name] = Round(profile, session, SessionObserver(session.hooks))
+        observer = SessionObserver(session.hooks, profile, self._attempt)
+        begun = self.open[profile.name] = Round(profile, session, observer)
         for name, method, _ in profile.at("on_session_open"):
             try:
-                with session.registering(name, profile.timed):
+                profile.refuse_handlers([name])
+                with session.registering(name, profile.timed_in_session):
                     answers.call(name, "on_session_open", method, session)
             except PluginFailed as failure:
                 begun.failure = failure
