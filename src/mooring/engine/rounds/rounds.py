@@ -108,7 +108,7 @@ class Rounds:
 
     def _begin(self, profile: Profile, job: Job, now: float) -> Round:
         session = session_of(self._view, job, now)
-        observer = SessionObserver(session.hooks, profile, self._attempt)
+        observer = SessionObserver(session.hooks, profile, self._cluster.books, self._attempt)
         begun = self.open[profile.name] = Round(profile, session, observer)
         for name, method, _ in profile.at("on_session_open"):
             try:

@@ -12,18 +12,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mooring.cluster.books.books import Books
 from mooring.cluster.pods import RELEASING, Placed
 from mooring.framework.api.session import HookTable, Task
 from mooring.framework.running.profile import Profile
 
+UNDONE_TWICE = (
+    "event handlers of a session write to no book: they hear of undoing as well, so that what they write "
+    "would be undone twice; give the book added and removed, or taken and given_back"
+)
 Underway = Callable[[], int | None]  # the number of the attempt that is being made
 
 
 class SessionObserver:
     """Observes the cluster for one session."""
 
-    def __init__(self, hooks: HookTable, profile: Profile, attempt: Underway) -> None:
+    def __init__(self, hooks: HookTable, profile: Profile, books: Books, attempt: Underway) -> None:
         self._hooks = hooks
+        self._books = books
         self._profile = profile
         self._attempt = attempt
         self._number: int | None = None
@@ -54,7 +60,11 @@ class SessionObserver:
         if placed.row is not None:
             if self._profile.ledgers:
                 self._begin()
-            self._hooks.ask(kind, Task(placed.pod, placed.node))
+            self._books.sealed = UNDONE_TWICE
+            try:
+                self._hooks.ask(kind, Task(placed.pod, placed.node))
+            finally:
+                self._books.sealed = ""
 
     def _begin(self) -> None:
         number, self._number = self._number, self._attempt()
