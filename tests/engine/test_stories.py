@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from engine.stage import Stage, made, node, pod
 from mooring.engine import story as stories
+from mooring.engine.decisions import Bind
 from mooring.engine.story import Rejection
 from mooring.framework.api.status import unschedulable
 from mooring.model.objects import (
@@ -240,3 +242,50 @@ def test_a_statement_that_is_open_spoils_no_story() -> None:
     statement.roll_back()
     stage.engine.check()
     assert stage.engine.story("default/p") == then
+
+
+class Notes:
+    """What a policy keeps in a cycle: an object of its own."""
+
+    def __init__(self) -> None:
+        self.nodes = {"seen": ["n"]}
+
+
+def test_a_plugin_that_is_asked_cannot_change_the_cycle_of_a_pod_that_is_being_bound() -> None:
+    def pre_filter(self: Any, cycle: Any, pod: Any) -> None:
+        cycle.write("list", [["kept"]])
+        cycle.write("own", Notes())
+        cycle.write("pair", ({"kept": 1}, np.arange(2)))
+
+    def spoil(self: Any, cycle: Any, pod: Any, node: Any) -> None:
+        if self is not stage.plugin("Writes"):
+            asked.append(node.name)
+            cycle.read("list")[0].append("spoilt")
+            cycle.read("own").nodes["seen"].append("spoilt")
+            cycle.read("pair")[0]["spoilt"] = 1
+            cycle.read("pair")[1][0] = 7
+
+    asked: list[str] = []
+    stage = Stage(made("Writes", pre_filter=pre_filter, filter=spoil)).nodes("n")
+    bind = stage.try_pod(pod("p"))
+    assert isinstance(bind, Bind)
+    assert stage.engine.story("default/p") is not None
+    assert asked == ["n"]
+    state = stage.engine.binding_state(bind)
+    assert state is not None
+    cycle = state.cycle
+    assert cycle.read("list") == [["kept"]]
+    assert cycle.read("own").nodes == {"seen": ["n"]}
+    assert (cycle.read("pair")[0], cycle.read("pair")[1].tolist()) == ({"kept": 1}, [0, 1])
+
+
+def test_what_cannot_be_copied_is_told_in_short() -> None:
+    def pre_filter(self: Any, cycle: Any, pod: Any) -> None:
+        cycle.write("lines", (line for line in ()))
+
+    stage = Stage(made("Writes", pre_filter=pre_filter, filter=lambda *about: None)).nodes("n")
+    stage.place(pod("p"))
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert (story.node, story.nodes) == ("n", 0)
+    assert story.remarks == ("told in short: what was written to its cycle cannot be copied: TypeError",)

@@ -31,8 +31,8 @@ from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.engine.story import Note, Story
 from mooring.engine.table_making import TableMaker
 from mooring.engine.table_swap import look_back, put_in_force, take_up
-from mooring.engine.telling import BEST_SHOWN, Telling, in_short
-from mooring.errors import ClusterError, ConfigError, InvariantError, PluginFailed
+from mooring.engine.telling import BEST_SHOWN, TOO_LONG_AGO, Telling, in_short, why_in_short
+from mooring.errors import ClusterError, ConfigError, InvariantError, PluginFailed, Untold
 from mooring.framework.api.handle import Api
 from mooring.framework.loading.registry import Registry
 from mooring.framework.metrics.meter import Meter
@@ -243,11 +243,13 @@ class Engine:
         if note is None:
             return None
         if self._busy or note.pod_class is None or note.blamed:
-            return in_short(note)
+            return in_short(note, why_in_short(note, busy=self._busy))
         try:
             return self._told(note, note.pod_class, best)
-        except (ClusterError, ConfigError, PluginFailed):  # too long ago, or a plugin cannot say it again
-            return in_short(note)
+        except ClusterError:
+            return in_short(note, TOO_LONG_AGO)
+        except (ConfigError, PluginFailed, Untold) as error:
+            return in_short(note, str(error))
 
     def _told(self, note: Note, pod_class: PodClass, best: int) -> Story:
         profile, cluster = pod_class.profile, self.cluster.as_of(note.position)

@@ -94,6 +94,7 @@ class Story(msgspec.Struct, frozen=True):
     best: tuple[Candidate, ...]
     blamed: str = ""  # the plugin that failed
     left_out: dict[str, str] = {}  # policies whose scores took too long, and how long
+    remarks: tuple[str, ...] = ()  # what is not told, or not as it was
 
 
 class Stories:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mooring.cluster.columns import Bools
+from mooring.engine.cycle_copy import copy_of
 from mooring.engine.parts import Parts
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.full_evaluation import rows_mask
@@ -20,24 +21,36 @@ from mooring.framework.api.domain import DOMAINS
 from mooring.framework.running.budget import LEFT_OUT
 
 BEST_SHOWN = 5
+AT_WORK = "the scheduler is deciding about a pod"
+NOT_ASKED = "the attempt ended before its plugins were known, or they are no longer there"
+FAILED = "a plugin failed, and is not asked again"
+TOO_LONG_AGO = "too much has happened since"
 
 
-def in_short(note: Note) -> Story:
-    """What is known without asking plugins again."""
+def why_in_short(note: Note, *, busy: bool) -> str:
+    """Why nobody is asked about a decision."""
+    return AT_WORK if busy else FAILED if note.blamed else NOT_ASKED
+
+
+def in_short(note: Note, why: str) -> Story:
+    """What is known without asking plugins again, and why they are not."""
     left_out = note.cycle.read(LEFT_OUT, {})
-    pod, at = note.pod.key, note.cycle.now
-    return Story(pod, at, note.node, note.message, 0, 0, (), (), blamed=note.blamed, left_out=left_out)
+    pod, at, remarks = note.pod.key, note.cycle.now, (f"told in short: {why}",)
+    return Story(
+        pod, at, note.node, note.message, 0, 0, (), (), blamed=note.blamed, left_out=left_out, remarks=remarks
+    )
 
 
 class Telling:
-    """One story. Raises PluginFailed when a plugin cannot say again what it said."""
+    """One story. Raises PluginFailed when a plugin cannot say again what it said, and Untold when it cannot
+    be told in full for another reason."""
 
     def __init__(self, parts: Parts, note: Note, pod_class: PodClass) -> None:
         self._nodes = parts.cluster.nodes
         self._full = parts.placer.full
         self._note, self._pod = note, note.pod
         self._class = parts.hooks.classes[note.cycle.profile].like(pod_class)
-        self._cycle = note.cycle.clone()
+        self._cycle = copy_of(note.cycle)
         self._cycle.forget(DOMAINS)  # it is of the plugins of then
         self._counts: Counter[tuple[str, str]] = Counter()
 
