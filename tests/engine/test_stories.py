@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.gang_world import gang, members, names
 from engine.stage import Stage, made, node, pod
 from mooring.engine import story as stories
-from mooring.engine.decisions import Bind
+from mooring.engine.decisions import Bind, Wait
+from mooring.engine.placement import nominator
 from mooring.engine.story import Rejection
+from mooring.framework.api.grouping import Plan
 from mooring.framework.api.status import unschedulable
 from mooring.model.objects import (
     Affinity,
@@ -289,3 +292,83 @@ def test_what_cannot_be_copied_is_told_in_short() -> None:
     assert story is not None
     assert (story.node, story.nodes) == ("n", 0)
     assert story.remarks == ("told in short: what was written to its cycle cannot be copied: TypeError",)
+
+
+def feasible(stage: Stage, name: str) -> tuple[int, set[tuple[str, int]]]:
+    """How many nodes take a pod, and why how many others do not, as its story has it."""
+    story = stage.engine.story(f"default/{name}")
+    assert story is not None
+    assert story.nodes
+    return story.feasible, {(each.reason, each.nodes) for each in story.rejections}
+
+
+# members of gangs
+
+
+def test_members_of_a_gang_that_starts_are_told_as_they_were_tried() -> None:
+    stage = Stage(gang(3)).nodes(node("a", "1"), node("b", "1"), node("c", "1"))
+    stage.add(*members(4))
+    assert names(stage.cycle(), Bind) == ["p0", "p1", "p2"]
+    stage.nodes("late")
+    assert feasible(stage, "p0") == (3, set())
+    assert feasible(stage, "p1") == (2, {("Insufficient cpu", 1)})
+    assert feasible(stage, "p2") == (1, {("Insufficient cpu", 2)})
+    assert feasible(stage, "p3") == (0, {("Insufficient cpu", 3)})
+
+
+def test_members_of_a_gang_that_does_not_start_are_told_with_the_others_where_they_would_be() -> None:
+    stage = Stage(gang(3)).nodes(node("a", "1"), node("b", "1"))
+    stage.add(*members(3))
+    assert names(stage.cycle(), Wait) == ["p0", "p1", "p2"]
+    before = state(stage)
+    assert feasible(stage, "p0") == (2, set())
+    assert feasible(stage, "p1") == (1, {("Insufficient cpu", 1)})
+    assert feasible(stage, "p2") == (0, {("Insufficient cpu", 2)})
+    assert state(stage) == before
+    stage.engine.check()
+
+
+def test_members_that_were_given_a_node_are_told_so() -> None:
+    def plan_group(self: Any, cycle: Any, group: Any, room: Any) -> Any:
+        return Plan({each.uid: "b" for each in group.members})
+
+    stage = Stage(gang(2, plan_group=plan_group)).nodes("a", "b", "c")
+    stage.add(*members(2))
+    assert names(stage.cycle(), Bind) == ["p0", "p1"]
+    assert feasible(stage, "p1") == (1, {("node(s) didn't satisfy plugin(s) [Gang]", 2)})
+
+
+# nominated pods
+
+
+def test_pods_that_were_nominated_then_are_counted() -> None:
+    stage = Stage().nodes("n")
+    vip = pod("vip", "3", priority=10)
+    stage.engine.nominator.nominate(vip, "n")
+    refusal = stage.wait(pod("p", "2"))
+    stage.engine.nominator.remove("vip")
+    stage.engine.nominator.nominate(pod("later", "1", priority=10), "n")
+    assert "Insufficient cpu" in refusal.message
+    assert feasible(stage, "p") == (0, {("Insufficient cpu", 1)})
+    stage.tick(400.0)
+    assert stage.all() == {"p": "n"}
+    assert feasible(stage, "p") == (1, set())
+
+
+def test_who_went_where_it_was_nominated_to_is_told_so() -> None:
+    stage = Stage().nodes("n", "m")
+    assert stage.place(pod("p", nominated="m")) == "m"
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert story.remarks == ("it was nominated to m, which took it: no other node was looked at",)
+
+
+def test_nominations_of_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nominator, "CHANGES_KNOWN", 3)
+    stage = Stage().nodes("n")
+    stage.place(pod("p"))
+    for number in range(10):
+        stage.engine.nominator.nominate(pod(f"vip{number}"), "n")
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert story.remarks == ("told in short: too many pods were nominated to nodes since",)

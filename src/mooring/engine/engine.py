@@ -255,7 +255,7 @@ class Engine:
         profile, cluster = pod_class.profile, self.cluster.as_of(note.position)
         budgets = None if self._budgets is None else Budgets(self._budgets.clock)
         fork = self._beside(cluster, [profile.plan], Registry.of(profile.plugins), budgets=budgets)
-        look_back(fork._parts, self._parts, note.cycle.now, pod_class)
+        look_back(fork._parts, self._parts, note, pod_class)
         return Telling(fork._parts, note, pod_class).story(best)
 
     def _beside(

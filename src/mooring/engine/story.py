@@ -16,7 +16,7 @@ import numpy as np
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import Bools
 from mooring.cluster.newest_entries import Recent
-from mooring.engine.attempt import Attempt
+from mooring.engine.attempt import Attempt, Others
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.session_forms import SESSION
 from mooring.engine.queue.hints import EXTENDER
@@ -39,6 +39,8 @@ class Note(msgspec.Struct, eq=False):
     pod_class: PodClass | None  # None when the attempt ended before it was known, or its plugins are gone
     cycle: Cycle
     position: int  # in the cluster's history, before the decision took effect
+    nominations: int  # changes of them until then
+    others: Others  # with places then that are in no history
     node: str  # "" when the pod got none
     message: str = ""
     blamed: str = ""  # a plugin that failed: it is not heard again
@@ -111,8 +113,9 @@ class Stories:
         if cycle.written:
             cycle.forget(DOMAINS)  # it knows every node, and notes are kept for long
             cycle.forget(SESSION)  # which ends, and whose hooks are not asked again
-        position = self._cluster.history.position
-        note = Note(pod, attempt.pod_class, cycle, position, node, message, blamed)
+        position = self._cluster.history.position if attempt.position < 0 else attempt.position
+        about = position, attempt.nominations, attempt.others
+        note = Note(pod, attempt.pod_class, cycle, *about, node, message, blamed)
         self._notes.put(pod.metadata.uid, note)
 
     def gone(self, uid: str) -> None:

@@ -16,6 +16,7 @@ from mooring.engine.cycle_copy import copy_of
 from mooring.engine.parts import Parts
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.full_evaluation import rows_mask
+from mooring.engine.placement.search import Search
 from mooring.engine.story import JUDGED, NARROWED, Candidate, Note, Rejection, Story
 from mooring.framework.api.domain import DOMAINS
 from mooring.framework.running.budget import LEFT_OUT
@@ -24,6 +25,8 @@ BEST_SHOWN = 5
 AT_WORK = "the scheduler is deciding about a pod"
 NOT_ASKED = "the attempt ended before its plugins were known, or they are no longer there"
 FAILED = "a plugin failed, and is not asked again"
+NOMINATED = "it was nominated to {}, which took it: no other node was looked at"
+SAMPLED = "nodes were looked at until enough took the pod, which may not have been all that are told of"
 TOO_LONG_AGO = "too much has happened since"
 
 
@@ -46,8 +49,8 @@ class Telling:
     be told in full for another reason."""
 
     def __init__(self, parts: Parts, note: Note, pod_class: PodClass) -> None:
-        self._nodes = parts.cluster.nodes
-        self._full = parts.placer.full
+        self._nodes, self._placer, self._full = parts.cluster.nodes, parts.placer, parts.placer.full
+        self._own_node = parts.nominator.node_of(note.pod.metadata.uid) or note.pod.status.nominated_node_name
         self._note, self._pod = note, note.pod
         self._class = parts.hooks.classes[note.cycle.profile].like(pod_class)
         self._cycle = copy_of(note.cycle)
@@ -63,8 +66,15 @@ class Telling:
         rejections = [Rejection(plugin, reason, n) for (plugin, reason), n in self._counts.most_common()]
         return Story(
             note.pod.key, note.cycle.now, note.node, note.message, len(self._nodes), int(feasible.sum()),
-            tuple(rejections), shown, left_out=note.cycle.read(LEFT_OUT, {}),
+            tuple(rejections), shown, left_out=note.cycle.read(LEFT_OUT, {}), remarks=tuple(self._remarks()),
         )  # fmt: skip
+
+    def _remarks(self) -> Iterator[str]:
+        note = self._note
+        if note.node and note.node == self._own_node and not self._cycle.read(NARROWED, None):
+            yield NOMINATED.format(note.node)
+        elif self._class.profile.looks_at_some:
+            yield SAMPLED
 
     def _feasible(self) -> Bools:
         """The rows that take the pod; why others do not is counted."""
@@ -76,7 +86,7 @@ class Telling:
             left_out = int((candidates & ~asked).sum())
             counts[plugins, f"node(s) didn't satisfy plugin(s) [{plugins}]"] = left_out
             candidates &= asked
-        statuses = self._full.statuses(self._class, cycle, self._pod, candidates)
+        statuses = self._placer.statuses(Search(cycle, self._pod, self._class), candidates)
         for status in statuses.values():
             counts.update((status.plugin, reason) for reason in status.reasons)
         candidates[list(statuses)] = False

@@ -51,6 +51,7 @@ class NodeSearch:
         if profile.ledgers:
             profile.begin(attempt.cycle, attempt.queued.pod)
         attempt.narrowed = None
+        attempt.position, attempt.nominations = parts.cluster.history.position, parts.nominator.position
         in_session = profile.opens_sessions
         classes = parts.classes(profile.name) if in_session else parts.hooks.classes[profile.name]
         attempt.pod_class = pod_class = classes.of(attempt.pod)
