@@ -16,7 +16,9 @@ from mooring.engine.cycle_copy import copy_of
 from mooring.engine.parts import Parts
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.full_evaluation import rows_mask
+from mooring.engine.placement.heard import SAID, Testimony
 from mooring.engine.placement.search import Search
+from mooring.engine.placement.session_forms import SESSION
 from mooring.engine.story import JUDGED, NARROWED, Candidate, Note, Rejection, Story
 from mooring.framework.api.domain import DOMAINS
 from mooring.framework.running.budget import LEFT_OUT
@@ -26,6 +28,7 @@ AT_WORK = "the scheduler is deciding about a pod"
 NOT_ASKED = "the attempt ended before its plugins were known, or they are no longer there"
 FAILED = "a plugin failed, and is not asked again"
 NOMINATED = "it was nominated to {}, which took it: no other node was looked at"
+ORDERS_FORGOTTEN = "how a session ordered the nodes is known of the last decisions only"
 SAMPLED = "nodes were looked at until enough took the pod, which may not have been all that are told of"
 TOO_LONG_AGO = "too much has happened since"
 
@@ -56,13 +59,16 @@ class Telling:
         self._cycle = copy_of(note.cycle)
         self._cycle.forget(DOMAINS)  # it is of the plugins of then
         self._counts: Counter[tuple[str, str]] = Counter()
+        self._said: Testimony | None = self._cycle.read(SAID, None)
 
     def story(self, best: int) -> Story:
         """With so many of the best nodes."""
         note = self._note
         self._class.profile.begin(note, note.pod)  # who asks why waits no longer than an attempt does
         feasible = self._feasible()
-        shown = tuple(self._best(feasible, best)) if feasible.any() else ()
+        if self._orders_are_forgotten():
+            best = 0
+        shown = tuple(self._best(feasible, best)) if feasible.any() and best else ()
         rejections = [Rejection(plugin, reason, n) for (plugin, reason), n in self._counts.most_common()]
         return Story(
             note.pod.key, note.cycle.now, note.node, note.message, len(self._nodes), int(feasible.sum()),
@@ -75,11 +81,20 @@ class Telling:
             yield NOMINATED.format(note.node)
         elif self._class.profile.looks_at_some:
             yield SAMPLED
+        if self._orders_are_forgotten():
+            yield ORDERS_FORGOTTEN
+
+    def _orders_are_forgotten(self) -> bool:
+        """Whether it is not known any more what a session added to the scores."""
+        return self._said is not None and self._said.orders is not None and self._said.orders.numbers is None
 
     def _feasible(self) -> Bools:
         """The rows that take the pod; why others do not is counted."""
         nodes, cycle, counts = self._nodes, self._cycle, self._counts
         candidates = nodes.alive[: nodes.high].copy()
+        if self._said is not None and (refusal := self._said.refusal) is not None:
+            counts.update({(refusal.plugin, reason): len(nodes) for reason in refusal.reasons})
+            return candidates & False
         if narrowed := cycle.read(NARROWED, None):
             asked = rows_mask(nodes.high, (nodes.rows[name] for name in narrowed.names if name in nodes.rows))
             plugins = " ".join(narrowed.plugins)
@@ -90,6 +105,8 @@ class Telling:
         for status in statuses.values():
             counts.update((status.plugin, reason) for reason in status.reasons)
         candidates[list(statuses)] = False
+        if self._said is not None:
+            counts.update(self._said.reject(candidates))
         if judged := cycle.read(JUDGED, None):
             left = judged.left(len(candidates))
             counts.update(judged.counts(int((candidates & ~left).sum())))
@@ -101,12 +118,16 @@ class Telling:
         self._full.pre_score(*about)
         self._cycle.skip_score |= self._note.cycle.read(LEFT_OUT, {}).keys()
         scored = self._full.score(*about)
+        totals, by_plugin = scored.totals, dict(scored.parts)
+        if self._said is not None and self._said.orders is not None:
+            by_plugin[SESSION] = self._said.orders.numbers
+            totals = totals + by_plugin[SESSION]
         rows = np.flatnonzero(feasible).tolist()
-        rows.sort(key=lambda row: (-scored.totals[row], nodes.arrival[row]))
+        rows.sort(key=lambda row: (-totals[row], nodes.arrival[row]))
         chosen = nodes.rows.get(self._note.node)
         shown = rows[:most]
         if chosen is not None and chosen in rows and chosen not in shown:
             shown[-1] = chosen
         for row in shown:
-            parts = {name: int(part[row]) for name, part in scored.parts.items()}
-            yield Candidate(nodes.object_at(row).name, int(scored.totals[row]), parts)
+            parts = {name: part[row].item() for name, part in by_plugin.items()}
+            yield Candidate(nodes.object_at(row).name, totals[row].item(), parts)

@@ -83,9 +83,10 @@ class Rounds:
         if (found := self.open.get(cycle.profile)) is None:
             return None
         hearing = Hearing(found.session, found.session.job_of(pod))
-        if found.judges_by:
+        refusal = hearing.refusal(pod)
+        if found.judges_by or refusal is not None:
             cycle.write(SESSION, hearing)
-        return hearing.refusal(pod)
+        return refusal
 
     def close(self) -> None:
         """Every round is over."""
