@@ -15,6 +15,7 @@ from mooring.engine.placement import nominator
 from mooring.engine.story import Rejection
 from mooring.framework.api.grouping import Plan
 from mooring.framework.api.status import unschedulable
+from mooring.framework.running.budget import Budgets
 from mooring.model.objects import (
     Affinity,
     LabelSelectorRequirement,
@@ -372,3 +373,51 @@ def test_nominations_of_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) 
     story = stage.engine.story("default/p")
     assert story is not None
     assert story.remarks == ("told in short: too many pods were nominated to nodes since",)
+
+
+# how long it may take
+
+
+class Clock:
+    """It goes on by so much whenever it is read."""
+
+    def __init__(self) -> None:
+        self.now = self.step = 0.0
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+def test_a_story_that_takes_too_long_is_told_in_short() -> None:
+    """Also when it is the doing of plugins that are built in: a pod may have any number of terms."""
+    clock = Clock()
+    stage = Stage(budgets=Budgets(clock)).nodes(*(f"n{number}" for number in range(50)))
+    stage.place(pod("p"))
+    in_full = stage.engine.story("default/p")
+    assert in_full is not None
+    assert in_full.nodes == 50
+    clock.step = 0.3
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert (story.node, story.nodes) == (in_full.node, 0)
+    assert story.remarks == ("told in short: asking all plugins again takes too long",)
+    clock.step = 0.0
+    assert stage.engine.story("default/p") == in_full
+
+
+def test_plugins_have_the_time_of_a_story_together(caplog: pytest.LogCaptureFixture) -> None:
+    clock = Clock()
+
+    def look(self: Any, cycle: Any, pod: Any, node: Any) -> None:
+        clock.now += 0.4 if asking else 0.0
+
+    asking = False
+    slow = [made(name, filter=look) for name in ("One", "Another")]
+    stage = Stage(*slow, budgets=Budgets(clock)).nodes("n", "m")
+    stage.place(pod("p"))
+    asking = True
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert "takes too long" in story.remarks[0]
+    assert "over its budget" not in caplog.text  # it is not, in an attempt

@@ -30,6 +30,7 @@ FAILED = "a plugin failed, and is not asked again"
 NOMINATED = "it was nominated to {}, which took it: no other node was looked at"
 ORDERS_FORGOTTEN = "how a session ordered the nodes is known of the last decisions only"
 SAMPLED = "nodes were looked at until enough took the pod, which may not have been all that are told of"
+TAKES_TOO_LONG = "asking all plugins again takes too long"
 TOO_LONG_AGO = "too much has happened since"
 
 

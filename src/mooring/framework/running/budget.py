@@ -106,11 +106,12 @@ class Ledger:
         *,
         skips: bool = False,
         each_call: bool = False,
+        limit_s: float | None = None,
     ) -> None:
         self.plugin = plugin
         self._each_call = each_call  # has the time by itself, whatever was called before it
         self._profile = plan.scheduler_name
-        self._limit_s = plan.policy_budget_s
+        self._limit_s = plan.policy_budget_s if limit_s is None else limit_s
         self._skips = skips
         self._clock, self._meter = budgets.clock, budgets.meter
         self._attempt: object = None
