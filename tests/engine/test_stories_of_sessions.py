@@ -124,3 +124,12 @@ def test_each_member_of_a_gang_is_told_what_was_said_of_it(room: int) -> None:
     assert told(stage, "p0").rejections == ()
     story = told(stage, "p1")
     assert (story.feasible, story.rejections) == (room - 1, (Rejection("Says", "one is enough", 1),))
+
+
+def test_what_is_said_of_a_node_with_nominated_pods_on_it_is_told() -> None:
+    stage = staged(predicate=lambda task, job, node: unschedulable("busy") if list(node.pods) else None)
+    stage.nodes("a")
+    stage.engine.nominator.nominate(pod("vip", "100m", priority=10), "a")
+    stage.wait(pod("p", "100m"))
+    story = told(stage, "p")
+    assert (story.feasible, story.rejections) == (0, (Rejection("Says", "busy", 1),))

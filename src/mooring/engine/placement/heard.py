@@ -25,6 +25,7 @@ class Heard:
     def __init__(self) -> None:
         self.refusal: Status | None = None  # of the pod, wherever it would go
         self.rejections: dict[int, Status] = {}  # by row
+        self.among_nominated: dict[int, Status] = {}  # the same, with the pods nominated to the node on it
         self.orders: Any = None  # of each row: an array
 
     def put(self, row: int, rejection: Status | None) -> None:
@@ -33,9 +34,15 @@ class Heard:
         elif self.rejections:
             self.rejections.pop(row, None)
 
+    def put_among_nominated(self, row: int, trial: Heard) -> None:
+        """What was said of a node in a trial with the pods that are nominated to it."""
+        self.among_nominated.pop(row, None)
+        if (rejection := trial.rejections.get(row)) is not None:
+            self.among_nominated[row] = rejection
+
     def testimony(self) -> Testimony:
         rows: defaultdict[Said, list[int]] = defaultdict(list)
-        for row, status in self.rejections.items():
+        for row, status in {**self.rejections, **self.among_nominated}.items():
             said = status.plugin, status.reasons
             rows[said if said in rows or len(rows) < MOST_DISTINCT else OTHERS].append(row)
         bits = tuple((said, _bits(found)) for said, found in rows.items())
