@@ -421,3 +421,14 @@ def test_plugins_have_the_time_of_a_story_together(caplog: pytest.LogCaptureFixt
     assert story is not None
     assert "takes too long" in story.remarks[0]
     assert "over its budget" not in caplog.text  # it is not, in an attempt
+
+
+def test_a_pod_that_was_refused_before_any_node_was_asked_is_told_so() -> None:
+    def refuse(self: Any, cycle: Any, pod: Any) -> Any:
+        return unschedulable("not now")
+
+    stage = Stage(made("Refuses", pre_filter=refuse, filter=lambda *about: None)).nodes("n", "m")
+    stage.wait(pod("p"))
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert (story.feasible, story.rejections, story.best) == (0, (Rejection("Refuses", "not now", 2),), ())

@@ -28,7 +28,9 @@ from mooring.framework.running.profile import Profile
 from mooring.model.objects import Pod
 
 NARROWED = "mooring/narrowed"  # where a cycle holds the only nodes the pod may go to
+REFUSED = "mooring/refused"  # where a cycle holds why pre-filters let the pod go nowhere
 JUDGED = "mooring/judged"  # where a cycle holds what extenders said
+SCORED_OUTSIDE = "mooring/scored-outside"  # whether extenders added to the scores
 UNSAID = "node(s) were left out by an extender"
 NOTES_KEPT = 10_000  # the last decision of so many pods that are there, or half of them
 GONE_KEPT = 1000  # and of so many that went
@@ -120,8 +122,8 @@ class Stories:
                 cycle.write(SAID, self._testimony(hearing))
                 cycle.forget(SESSION)  # which ends, and whose hooks are not asked again
         position = self._cluster.history.position if attempt.position < 0 else attempt.position
-        about = position, attempt.nominations, attempt.others
-        note = Note(pod, attempt.pod_class, cycle, *about, node, message, blamed)
+        asked = attempt.nominations, attempt.others
+        note = Note(pod, attempt.pod_class, cycle, position, *asked, node, message, blamed)
         self._notes.put(pod.metadata.uid, note)
 
     def _testimony(self, hearing: Hearing) -> Testimony:

@@ -19,8 +19,18 @@ from mooring.engine.placement.full_evaluation import rows_mask
 from mooring.engine.placement.heard import SAID, Testimony
 from mooring.engine.placement.search import Search
 from mooring.engine.placement.session_forms import SESSION
-from mooring.engine.story import JUDGED, NARROWED, Candidate, Note, Rejection, Story
+from mooring.engine.story import (
+    JUDGED,
+    NARROWED,
+    REFUSED,
+    SCORED_OUTSIDE,
+    Candidate,
+    Note,
+    Rejection,
+    Story,
+)
 from mooring.framework.api.domain import DOMAINS
+from mooring.framework.api.status import Status
 from mooring.framework.running.budget import LEFT_OUT
 
 BEST_SHOWN = 5
@@ -29,6 +39,7 @@ NOT_ASKED = "the attempt ended before its plugins were known, or they are no lon
 FAILED = "a plugin failed, and is not asked again"
 NOMINATED = "it was nominated to {}, which took it: no other node was looked at"
 ORDERS_FORGOTTEN = "how a session ordered the nodes is known of the last decisions only"
+WITHOUT_EXTENDERS = "totals are without what extenders added"
 SAMPLED = "nodes were looked at until enough took the pod, which may not have been all that are told of"
 TAKES_TOO_LONG = "asking all plugins again takes too long"
 TOO_LONG_AGO = "too much has happened since"
@@ -84,6 +95,8 @@ class Telling:
             yield SAMPLED
         if self._orders_are_forgotten():
             yield ORDERS_FORGOTTEN
+        if self._cycle.read(SCORED_OUTSIDE, False):
+            yield WITHOUT_EXTENDERS
 
     def _orders_are_forgotten(self) -> bool:
         """Whether it is not known any more what a session added to the scores."""
@@ -93,7 +106,7 @@ class Telling:
         """The rows that take the pod; why others do not is counted."""
         nodes, cycle, counts = self._nodes, self._cycle, self._counts
         candidates = nodes.alive[: nodes.high].copy()
-        if self._said is not None and (refusal := self._said.refusal) is not None:
+        if (refusal := self._refusal()) is not None:
             counts.update({(refusal.plugin, reason): len(nodes) for reason in refusal.reasons})
             return candidates & False
         if narrowed := cycle.read(NARROWED, None):
@@ -113,6 +126,11 @@ class Telling:
             counts.update(judged.counts(int((candidates & ~left).sum())))
             candidates &= left
         return candidates
+
+    def _refusal(self) -> Status | None:
+        """Why the pod was to go nowhere, before any node was asked."""
+        refused: Status | None = self._cycle.read(REFUSED, None)
+        return refused if refused is not None or self._said is None else self._said.refusal
 
     def _best(self, feasible: Bools, most: int) -> Iterator[Candidate]:
         about, nodes = (self._class, self._cycle, self._pod, feasible), self._nodes
