@@ -200,6 +200,10 @@ class OverBudget(PluginFailed):
         self.skips = skips
 
 
+class Untold(MooringError):
+    """Why a decision was made cannot be told in full; the words say why."""
+
+
 class Unreadable(MooringError):
     """An object of the API server cannot be read."""
 

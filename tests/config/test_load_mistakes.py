@@ -136,6 +136,16 @@ def test_file(catalogue: Catalogue, text: str, expected: list[str]) -> None:
             id="extenders",
         ),
         pytest.param(
+            "extenders:\n- {prioritizeVerb: p, weight: 9223372036854775808}\n"
+            "- {prioritizeVerb: p, weight: 46116860184273879}\n"
+            "- {filterVerb: f, weight: -9223372036854775809}\n",
+            [
+                "4:31: weight: must be at most 46116860184273879: scores of more cannot be added up.",
+                "6:27: weight: must be at most 46116860184273879: scores of more cannot be added up.",
+            ],
+            id="heavy extenders",
+        ),
+        pytest.param(
             "extenders:\n- managedResources:\n  - name: a.io/b\n  - name: a.io/b\n  - name: cpu\n  - {}\n"
             "  - name: kubernetes.io/x\n  - name: A.io/b\n",
             [

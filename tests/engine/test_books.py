@@ -315,3 +315,48 @@ def test_what_a_plugin_writes_at_reserve_goes_with_the_place() -> None:
     assert not len(stage.plugin("Noting").book)
     assert stage.place(pod("single")) == "a"
     assert dict(stage.plugin("Noting").book.items()) == {"single": "a"}
+
+
+class Kept(Book[str, int]):
+    """Told nothing, and taken over whole."""
+
+    def begun(self, before: Any) -> None:
+        for key, value in before.items():
+            self.set(key, value)
+
+
+class Lost(Book[str, int]):
+    """Told nothing."""
+
+
+def writing(book: type[Book[Any, Any]], **points: Any) -> type[Plugin]:
+    def init(self: Any, args: Any, handle: Handle) -> None:
+        Plugin.__init__(self, args, handle)
+        self.book = handle.book(book)
+
+    return made("Writing", __init__=init, **points)
+
+
+def test_what_would_be_lost_when_the_book_is_made_anew_is_refused_when_it_is_written() -> None:
+    stage = Stage(writing(Lost, reserve=lambda self, cycle, pod, node: self.book.add("x"))).nodes("a")
+    refused = stage.wait(pod("p"))
+    assert 'Reserve plugin "Writing": BookError: the book Lost is written by a plugin' in refused.message
+    assert "give it recalled(pod, node_name, before)" in refused.message
+    assert not len(stage.plugin("Writing").book)
+
+
+def test_handlers_of_a_session_write_to_no_book(caplog: pytest.LogCaptureFixture) -> None:
+    """They hear of undoing, and what is written is undone: a gang tried in vain would leave traces."""
+
+    def opens(self: Any, ssn: Any) -> None:
+        ssn.add_event_handler(
+            allocate=lambda task: self.book.add(task.node_name, +1),
+            deallocate=lambda task: self.book.add(task.node_name, -1),
+        )
+
+    stage = Stage(gang(3), writing(Kept, on_session_open=opens)).nodes(node("a", cpu="2"))
+    stage.add(*members(3))
+    assert names(stage.cycle(), Wait) == ["p0", "p1", "p2"]
+    assert dict(stage.plugin("Writing").book.items()) == {}
+    assert "event handlers of a session write to no book" in caplog.text
+    assert stage.place(pod("single")) == "a"

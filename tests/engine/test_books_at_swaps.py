@@ -108,6 +108,9 @@ def test_a_fork_shares_nothing_that_a_book_was_made_with() -> None:
         def __init__(self) -> None:
             self.seen: list[str] = []
 
+        def begun(self, before: Any) -> None:
+            self.set("kept", before["kept"])
+
     class Lists(Plugin):
         def __init__(self, args: Any, handle: Any) -> None:
             super().__init__(args, handle)

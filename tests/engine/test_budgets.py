@@ -121,8 +121,8 @@ def test_hooks_of_a_session_have_no_more_time_than_points(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["allocate", "deallocate"])
-def test_handlers_are_told_whatever_they_take(kind: str) -> None:
-    """They are named, and go on hearing: what they keep must add up."""
+def test_handlers_have_no_more_time_than_other_hooks(kind: str) -> None:
+    """What they keep must add up, so nobody is placed in a round in which they are not told."""
     time, heard = Time(), list[str]()
 
     def takes_long(task: Any) -> None:
@@ -131,12 +131,66 @@ def test_handlers_are_told_whatever_they_take(kind: str) -> None:
 
     slow = made("Slow", on_session_open=lambda self, ssn: ssn.add_event_handler(**{kind: takes_long}))
     timed = Timed(slow, time=time, nodes=["n"])
-    for number in range(5):
+    for number in range(3):
         bind = timed.try_pod(f"p{number}")
         assert isinstance(bind, Bind)
         timed.stage.bind_failed(bind)
-    assert heard == [f"p{number}" for number in range(5)]
-    assert sum(timed.counted(OVER_BUDGET).values()) > 0
+    began = time.now
+    for number in range(3):
+        refused = timed.try_pod(f"q{number}")
+        assert (refused.reason, refused.plugins, time.now) == ("SchedulerError", ("Slow",), began)
+        assert "set aside" in refused.message
+    assert heard == [f"p{number}" for number in range(3)]
+    assert sum(timed.counted(SET_ASIDE).values()) > 0
+    time.now += 60.0
+    timed.stage.now = 2.0
+    assert isinstance(timed.try_pod("r"), Bind)
+
+
+def handlers_told(seconds: float) -> tuple[Timed, list[str]]:
+    """A plugin whose handlers take so long, and what it hears."""
+    time, heard = Time(), list[str]()
+
+    def told(sign: str) -> Any:
+        def takes_long(task: Any) -> None:
+            time.now += seconds
+            heard.append(f"{sign}{task.pod.name}")
+
+        return takes_long
+
+    def opens(self: Any, ssn: Any) -> None:
+        heard.append("open")
+        ssn.add_event_handler(told("+"), told("-"))
+        ssn.add_predicate(lambda task, job, node: None)
+
+    return Timed(made("Slow", on_session_open=opens), time=time, nodes=["n"]), heard
+
+
+def test_who_is_not_told_all_is_not_asked_either_and_its_round_is_over() -> None:
+    timed, heard = handlers_told(0.6)
+    pods = timed.stage.engine.cluster
+    timed.try_pod("p")
+    timed.stage.engine._parts.deciding = True  # several places in one attempt
+    for _ in range(2):
+        with pods.statement() as statement:
+            statement.give_back("p")
+            statement.take(pod("p"), "n")
+    timed.stage.engine._parts.deciding = False
+    assert heard == ["open", "+p", "-p"]  # and then it had taken 1.2 s
+    (session,) = (each.session for each in timed.stage.engine._parts.rounds.open.values())
+    with pytest.raises(OverBudget):
+        session.hooks.ask("predicate", None, None, None)
+    assert isinstance(timed.try_pod("q"), Bind)
+    assert heard[3:] == ["open", "+q"]
+
+
+def test_handlers_have_their_time_for_each_thing_that_is_told_beside_attempts() -> None:
+    timed, heard = handlers_told(0.6)
+    timed.try_pod("p")
+    for number in range(5):
+        timed.stage.running(pod(f"q{number}", "10m"), "n")
+    assert heard == ["open", "+p", *(f"+q{number}" for number in range(5))]
+    assert timed.counted(OVER_BUDGET) == {}
 
 
 @pytest.mark.parametrize("scope", [Scope.CLUSTER, Scope.ROW])

@@ -13,7 +13,7 @@ from engine.gang_world import gang, members, names
 from engine.stage import BUILT_IN, Stage, config, made, node, pod
 from mooring.engine.decisions import Bind, Evict, Wait
 from mooring.engine.events import NodeChanged, NodeDeleted, ObjectAdded, ObjectDeleted
-from mooring.engine.rounds import rounds
+from mooring.engine.rounds import early_ends, rounds
 from mooring.errors import InvariantError
 from mooring.framework.api.grouping import GroupWayOut
 from mooring.framework.api.plugin import Plugin
@@ -39,9 +39,10 @@ class Diary:
         self.sessions: list[Session] = []
         self._register = register
 
-    def plugin(self) -> type[Plugin]:
+    def plugin(self, **members: Any) -> type[Plugin]:
         return made(
             "Watcher",
+            **members,
             on_session_open=lambda self_, ssn: self._open(ssn),
             on_session_close=lambda self_, ssn: self.said.append("close"),
         )
@@ -116,12 +117,84 @@ OUTSIDE = {
 
 @pytest.mark.parametrize("event", OUTSIDE.values(), ids=OUTSIDE)
 def test_a_round_ends_before_what_a_session_is_not_told_of(diary: Diary, event: Any) -> None:
-    stage = staged(diary).nodes("n", "m")
+    stage = Stage(diary.plugin(reads=("Thing",))).nodes("n", "m")
     stage.place(pod("p"))
     stage.engine.handle(event, stage.now)
     assert diary.take()[::2] == ["open", "close"]
     stage.place(pod("q"))
     assert diary.take()[0] == "open"
+
+
+def rounds_with_objects(diary: Diary, found: Object = THING, count: int = 1, **members: Any) -> Stage:
+    """A pod, then an object that changes, and so on."""
+    stage = Stage(diary.plugin(**members)).nodes(node("n", 4000, pods=4000))
+    for number in range(count):
+        stage.place(pod(f"p{number}", "1m"))
+        stage.engine.handle(ObjectAdded(found), stage.now)
+    return stage
+
+
+GROUP_THING = Object(api_version="g.io/v1", kind="Thing", metadata=ObjectMeta(name="t"), data={})
+LOOKING = {
+    "nobody": (THING, {}, False),
+    "one that reads another kind": (THING, {"reads": ("Service",)}, False),
+    "one that reads another group": (GROUP_THING, {"reads": ("h.io/v1/things",)}, False),
+    "one that reads a path": (GROUP_THING, {"reads": ("g.io/v1/things",)}, True),
+    "one that is told of objects": (THING, {"object_seen": lambda self, before, after: None}, True),
+}
+
+
+@pytest.mark.parametrize(("found", "members", "ends"), LOOKING.values(), ids=LOOKING)
+def test_an_object_ends_a_round_of_who_looks_at_it(
+    diary: Diary, found: Object, members: dict[str, Any], ends: bool
+) -> None:
+    rounds_with_objects(diary, found, **members)
+    assert ("close" in diary.take()) is ends
+
+
+@pytest.mark.parametrize("kind", ["Thing", "Thing.g.io"])
+def test_who_asks_for_a_lister_looks_at_the_kind(kind: str) -> None:
+    asking = made(
+        "Asking", on_session_open=lambda self, ssn: list(self.handle.lister(kind)), filter=lambda *about: None
+    )
+    diary = Diary()
+    stage = Stage(diary.plugin(), asking).nodes("n")
+    stage.place(pod("p"))
+    stage.engine.handle(ObjectAdded(GROUP_THING), stage.now)
+    assert "close" in diary.take()
+
+
+def test_objects_end_no_more_than_ten_rounds_in_a_second(diary: Diary) -> None:
+    """Tenants write them: who edits one in a loop must not have a session opened for each pod."""
+    stage = rounds_with_objects(diary, count=50, reads=("Thing",))
+    assert diary.take().count("open") == 11
+    stage.now = 0.9
+    stage.place(pod("soon", "1m"))
+    assert "open" not in diary.take()
+    stage.now = 1.0
+    stage.place(pod("later", "1m"))
+    assert diary.take()[:2] == ["close", "open"]
+    stage.engine.handle(ObjectAdded(THING), stage.now)
+    assert diary.take() == ["close"]  # the ten of before are a second ago
+
+
+def test_where_time_stands_still_they_end_ten_in_the_jobs_of_a_round(
+    diary: Diary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(early_ends, "MOST_JOBS", 20)
+    rounds_with_objects(diary, count=60, reads=("Thing",))
+    assert diary.take().count("open") == 31
+
+
+def test_a_round_that_could_not_end_ends_when_it_may(diary: Diary) -> None:
+    stage = rounds_with_objects(diary, count=10, reads=("Thing",))
+    stage.now = 0.9
+    stage.place(pod("p"))
+    stage.engine.handle(ObjectAdded(THING), stage.now)
+    diary.take()
+    stage.now = 1.0
+    stage.place(pod("q"))
+    assert diary.take() == ["close", "open", "+q@n"]
 
 
 def test_a_heartbeat_ends_no_round(diary: Diary) -> None:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+from engine.gang_world import gang, members, names
 from engine.stage import Stage, made, node, pod
 from mooring.engine import story as stories
+from mooring.engine.decisions import Bind, Wait
+from mooring.engine.placement import nominator
 from mooring.engine.story import Rejection
+from mooring.framework.api.grouping import Plan
 from mooring.framework.api.status import unschedulable
+from mooring.framework.running.budget import Budgets
 from mooring.model.objects import (
     Affinity,
     LabelSelectorRequirement,
@@ -240,3 +246,189 @@ def test_a_statement_that_is_open_spoils_no_story() -> None:
     statement.roll_back()
     stage.engine.check()
     assert stage.engine.story("default/p") == then
+
+
+class Notes:
+    """What a policy keeps in a cycle: an object of its own."""
+
+    def __init__(self) -> None:
+        self.nodes = {"seen": ["n"]}
+
+
+def test_a_plugin_that_is_asked_cannot_change_the_cycle_of_a_pod_that_is_being_bound() -> None:
+    def pre_filter(self: Any, cycle: Any, pod: Any) -> None:
+        cycle.write("list", [["kept"]])
+        cycle.write("own", Notes())
+        cycle.write("pair", ({"kept": 1}, np.arange(2)))
+
+    def spoil(self: Any, cycle: Any, pod: Any, node: Any) -> None:
+        if self is not stage.plugin("Writes"):
+            asked.append(node.name)
+            cycle.read("list")[0].append("spoilt")
+            cycle.read("own").nodes["seen"].append("spoilt")
+            cycle.read("pair")[0]["spoilt"] = 1
+            cycle.read("pair")[1][0] = 7
+
+    asked: list[str] = []
+    stage = Stage(made("Writes", pre_filter=pre_filter, filter=spoil)).nodes("n")
+    bind = stage.try_pod(pod("p"))
+    assert isinstance(bind, Bind)
+    assert stage.engine.story("default/p") is not None
+    assert asked == ["n"]
+    state = stage.engine.binding_state(bind)
+    assert state is not None
+    cycle = state.cycle
+    assert cycle.read("list") == [["kept"]]
+    assert cycle.read("own").nodes == {"seen": ["n"]}
+    assert (cycle.read("pair")[0], cycle.read("pair")[1].tolist()) == ({"kept": 1}, [0, 1])
+
+
+def test_what_cannot_be_copied_is_told_in_short() -> None:
+    def pre_filter(self: Any, cycle: Any, pod: Any) -> None:
+        cycle.write("lines", (line for line in ()))
+
+    stage = Stage(made("Writes", pre_filter=pre_filter, filter=lambda *about: None)).nodes("n")
+    stage.place(pod("p"))
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert (story.node, story.nodes) == ("n", 0)
+    assert story.remarks == ("told in short: what was written to its cycle cannot be copied: TypeError",)
+
+
+def feasible(stage: Stage, name: str) -> tuple[int, set[tuple[str, int]]]:
+    """How many nodes take a pod, and why how many others do not, as its story has it."""
+    story = stage.engine.story(f"default/{name}")
+    assert story is not None
+    assert story.nodes
+    return story.feasible, {(each.reason, each.nodes) for each in story.rejections}
+
+
+# members of gangs
+
+
+def test_members_of_a_gang_that_starts_are_told_as_they_were_tried() -> None:
+    stage = Stage(gang(3)).nodes(node("a", "1"), node("b", "1"), node("c", "1"))
+    stage.add(*members(4))
+    assert names(stage.cycle(), Bind) == ["p0", "p1", "p2"]
+    stage.nodes("late")
+    assert feasible(stage, "p0") == (3, set())
+    assert feasible(stage, "p1") == (2, {("Insufficient cpu", 1)})
+    assert feasible(stage, "p2") == (1, {("Insufficient cpu", 2)})
+    assert feasible(stage, "p3") == (0, {("Insufficient cpu", 3)})
+
+
+def test_members_of_a_gang_that_does_not_start_are_told_with_the_others_where_they_would_be() -> None:
+    stage = Stage(gang(3)).nodes(node("a", "1"), node("b", "1"))
+    stage.add(*members(3))
+    assert names(stage.cycle(), Wait) == ["p0", "p1", "p2"]
+    before = state(stage)
+    assert feasible(stage, "p0") == (2, set())
+    assert feasible(stage, "p1") == (1, {("Insufficient cpu", 1)})
+    assert feasible(stage, "p2") == (0, {("Insufficient cpu", 2)})
+    assert state(stage) == before
+    stage.engine.check()
+
+
+def test_members_that_were_given_a_node_are_told_so() -> None:
+    def plan_group(self: Any, cycle: Any, group: Any, room: Any) -> Any:
+        return Plan({each.uid: "b" for each in group.members})
+
+    stage = Stage(gang(2, plan_group=plan_group)).nodes("a", "b", "c")
+    stage.add(*members(2))
+    assert names(stage.cycle(), Bind) == ["p0", "p1"]
+    assert feasible(stage, "p1") == (1, {("node(s) didn't satisfy plugin(s) [Gang]", 2)})
+
+
+# nominated pods
+
+
+def test_pods_that_were_nominated_then_are_counted() -> None:
+    stage = Stage().nodes("n")
+    vip = pod("vip", "3", priority=10)
+    stage.engine.nominator.nominate(vip, "n")
+    refusal = stage.wait(pod("p", "2"))
+    stage.engine.nominator.remove("vip")
+    stage.engine.nominator.nominate(pod("later", "1", priority=10), "n")
+    assert "Insufficient cpu" in refusal.message
+    assert feasible(stage, "p") == (0, {("Insufficient cpu", 1)})
+    stage.tick(400.0)
+    assert stage.all() == {"p": "n"}
+    assert feasible(stage, "p") == (1, set())
+
+
+def test_who_went_where_it_was_nominated_to_is_told_so() -> None:
+    stage = Stage().nodes("n", "m")
+    assert stage.place(pod("p", nominated="m")) == "m"
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert story.remarks == ("it was nominated to m, which took it: no other node was looked at",)
+
+
+def test_nominations_of_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nominator, "CHANGES_KNOWN", 3)
+    stage = Stage().nodes("n")
+    stage.place(pod("p"))
+    for number in range(10):
+        stage.engine.nominator.nominate(pod(f"vip{number}"), "n")
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert story.remarks == ("told in short: too many pods were nominated to nodes since",)
+
+
+# how long it may take
+
+
+class Clock:
+    """It goes on by so much whenever it is read."""
+
+    def __init__(self) -> None:
+        self.now = self.step = 0.0
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+def test_a_story_that_takes_too_long_is_told_in_short() -> None:
+    """Also when it is the doing of plugins that are built in: a pod may have any number of terms."""
+    clock = Clock()
+    stage = Stage(budgets=Budgets(clock)).nodes(*(f"n{number}" for number in range(50)))
+    stage.place(pod("p"))
+    in_full = stage.engine.story("default/p")
+    assert in_full is not None
+    assert in_full.nodes == 50
+    clock.step = 0.3
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert (story.node, story.nodes) == (in_full.node, 0)
+    assert story.remarks == ("told in short: asking all plugins again takes too long",)
+    clock.step = 0.0
+    assert stage.engine.story("default/p") == in_full
+
+
+def test_plugins_have_the_time_of_a_story_together(caplog: pytest.LogCaptureFixture) -> None:
+    clock = Clock()
+
+    def look(self: Any, cycle: Any, pod: Any, node: Any) -> None:
+        clock.now += 0.4 if asking else 0.0
+
+    asking = False
+    slow = [made(name, filter=look) for name in ("One", "Another")]
+    stage = Stage(*slow, budgets=Budgets(clock)).nodes("n", "m")
+    stage.place(pod("p"))
+    asking = True
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert "takes too long" in story.remarks[0]
+    assert "over its budget" not in caplog.text  # it is not, in an attempt
+
+
+def test_a_pod_that_was_refused_before_any_node_was_asked_is_told_so() -> None:
+    def refuse(self: Any, cycle: Any, pod: Any) -> Any:
+        return unschedulable("not now")
+
+    stage = Stage(made("Refuses", pre_filter=refuse, filter=lambda *about: None)).nodes("n", "m")
+    stage.wait(pod("p"))
+    story = stage.engine.story("default/p")
+    assert story is not None
+    assert (story.feasible, story.rejections, story.best) == (0, (Rejection("Refuses", "not now", 2),), ())

@@ -263,6 +263,14 @@ def test_the_story_names_what_extenders_rejected() -> None:
     }
 
 
+def test_the_story_says_that_totals_are_without_what_extenders_added() -> None:
+    world = stage(extender(filter_verb="", prioritize_verb="prioritize", weight=1))
+    answer(world, park(world, pod("p")), [{"Host": "b", "Score": 10}])
+    story = world.engine.story("default/p")
+    assert story is not None
+    assert (story.node, story.remarks) == ("b", ("totals are without what extenders added",))
+
+
 # binding
 
 

@@ -17,6 +17,7 @@ from mooring.config.scheduler import (
     ManagedResource,
 )
 
+MOST_EXTENDER_WEIGHT = 2**62 // 100  # an extender's best score, 10, then counts as the most there may be
 JITTER = 1.2  # the leader elector stretches retryPeriod by up to this factor
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -91,6 +92,9 @@ def _check_extenders(extenders: tuple[Extender, ...], findings: Findings) -> Non
         path = ("extenders", index)
         if extender.prioritize_verb and extender.weight <= 0:
             findings.field((*path, "weight"), "must have a positive weight applied to it")
+        elif abs(extender.weight) > MOST_EXTENDER_WEIGHT:
+            what = f"must be at most {MOST_EXTENDER_WEIGHT}: scores of more cannot be added up"
+            findings.field((*path, "weight"), what)
         for number, resource in enumerate(extender.managed_resources):
             _check_managed((*path, "managedResources", number, "name"), resource, seen, findings)
 

@@ -31,14 +31,22 @@ from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.engine.story import Note, Story
 from mooring.engine.table_making import TableMaker
 from mooring.engine.table_swap import look_back, put_in_force, take_up
-from mooring.engine.telling import BEST_SHOWN, Telling, in_short
-from mooring.errors import ClusterError, ConfigError, InvariantError, PluginFailed
+from mooring.engine.telling import (
+    BEST_SHOWN,
+    TAKES_TOO_LONG,
+    TOO_LONG_AGO,
+    Telling,
+    in_short,
+    why_in_short,
+)
+from mooring.errors import ClusterError, ConfigError, InvariantError, OverBudget, PluginFailed, Untold
 from mooring.framework.api.handle import Api
 from mooring.framework.loading.registry import Registry
 from mooring.framework.metrics.meter import Meter
 from mooring.framework.running.binding import BindingState
 from mooring.framework.running.budget import Budgets
 from mooring.framework.running.profile import Profile
+from mooring.framework.running.story_budgets import StoryBudgets
 from mooring.model.objects import Object, Pod
 from mooring.workloads.gangs_made_anew import compare
 
@@ -243,17 +251,21 @@ class Engine:
         if note is None:
             return None
         if self._busy or note.pod_class is None or note.blamed:
-            return in_short(note)
+            return in_short(note, why_in_short(note, busy=self._busy))
         try:
             return self._told(note, note.pod_class, best)
-        except (ClusterError, ConfigError, PluginFailed):  # too long ago, or a plugin cannot say it again
-            return in_short(note)
+        except ClusterError:
+            return in_short(note, TOO_LONG_AGO)
+        except OverBudget:
+            return in_short(note, TAKES_TOO_LONG)
+        except (ConfigError, PluginFailed, Untold) as error:
+            return in_short(note, str(error))
 
     def _told(self, note: Note, pod_class: PodClass, best: int) -> Story:
         profile, cluster = pod_class.profile, self.cluster.as_of(note.position)
-        budgets = None if self._budgets is None else Budgets(self._budgets.clock)
+        budgets = None if self._budgets is None else StoryBudgets(self._budgets.clock)
         fork = self._beside(cluster, [profile.plan], Registry.of(profile.plugins), budgets=budgets)
-        look_back(fork._parts, self._parts, note.cycle.now, pod_class)
+        look_back(fork._parts, self._parts, note, pod_class)
         return Telling(fork._parts, note, pod_class).story(best)
 
     def _beside(

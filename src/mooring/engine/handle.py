@@ -40,6 +40,7 @@ class EngineHandle(Handle):
         self._parts = parts
         self._plugin = plugin.name
         self.books: dict[str, Book[Any, Any]] = {}  # those it was given, by name
+        self.listed: set[str] = set()
         self._scope = plugin.scope
         self.meter = parts.meter
         self.profile = profile
@@ -110,6 +111,7 @@ class EngineHandle(Handle):
         return outside is not None and outside.judge(pod)
 
     def lister(self, kind: str) -> ObjectsOfKind:
+        self.listed.add(kind)
         return self._parts.objects.of(kind)
 
     def book(self, kind: type[B], *arguments: Any) -> B:

@@ -68,7 +68,7 @@ class Parts:
         self.view = placer.view
         self.placer = placer
         self.nominator = nominator
-        self.rounds = Rounds(self.cluster, self.view)
+        self.rounds = Rounds(self.cluster, self.view, lambda: self.attempts if self.deciding else None)
         self.objects = Objects()
         self.gang_places = self._gang_places()
         self.gangs = self.gang_places.gangs

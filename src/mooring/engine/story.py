@@ -6,7 +6,7 @@ asks has it told (`telling`) on a fork of that moment.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection
 from itertools import chain
 
@@ -16,20 +16,25 @@ import numpy as np
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import Bools
 from mooring.cluster.newest_entries import Recent
-from mooring.engine.attempt import Attempt
+from mooring.engine.attempt import Attempt, Others
 from mooring.engine.placement.classes import PodClass
-from mooring.engine.placement.session_forms import SESSION
+from mooring.engine.placement.heard import SAID, Orders, Testimony
+from mooring.engine.placement.session_forms import SESSION, Hearing
 from mooring.engine.queue.hints import EXTENDER
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.domain import DOMAINS
+from mooring.framework.api.session import Number
 from mooring.framework.running.profile import Profile
 from mooring.model.objects import Pod
 
 NARROWED = "mooring/narrowed"  # where a cycle holds the only nodes the pod may go to
+REFUSED = "mooring/refused"  # where a cycle holds why pre-filters let the pod go nowhere
 JUDGED = "mooring/judged"  # where a cycle holds what extenders said
+SCORED_OUTSIDE = "mooring/scored-outside"  # whether extenders added to the scores
 UNSAID = "node(s) were left out by an extender"
 NOTES_KEPT = 10_000  # the last decision of so many pods that are there, or half of them
 GONE_KEPT = 1000  # and of so many that went
+ORDERS_KEPT = 64  # decisions of which it is known how a session ordered the nodes
 
 
 class Note(msgspec.Struct, eq=False):
@@ -39,6 +44,8 @@ class Note(msgspec.Struct, eq=False):
     pod_class: PodClass | None  # None when the attempt ended before it was known, or its plugins are gone
     cycle: Cycle
     position: int  # in the cluster's history, before the decision took effect
+    nominations: int  # changes of them until then
+    others: Others  # with places then that are in no history
     node: str  # "" when the pod got none
     message: str = ""
     blamed: str = ""  # a plugin that failed: it is not heard again
@@ -77,8 +84,8 @@ class Candidate(msgspec.Struct, frozen=True):
     """A feasible node with its total and each plugin's weighted part of it."""
 
     node: str
-    total: int
-    parts: dict[str, int]
+    total: Number
+    parts: dict[str, Number]
 
 
 class Story(msgspec.Struct, frozen=True):
@@ -94,6 +101,7 @@ class Story(msgspec.Struct, frozen=True):
     best: tuple[Candidate, ...]
     blamed: str = ""  # the plugin that failed
     left_out: dict[str, str] = {}  # policies whose scores took too long, and how long
+    remarks: tuple[str, ...] = ()  # what is not told, or not as it was
 
 
 class Stories:
@@ -103,16 +111,29 @@ class Stories:
         self._cluster = cluster
         self._notes: Recent[str, Note] = Recent(NOTES_KEPT)
         self._gone: Recent[str, Note] = Recent(GONE_KEPT)
+        self._orders: deque[Orders] = deque()  # of sessions, that are kept
 
     def note(self, attempt: Attempt, node: str, message: str = "", blamed: str = "") -> None:
         """What an attempt comes to."""
         cycle, pod = attempt.cycle, attempt.queued.pod
         if cycle.written:
             cycle.forget(DOMAINS)  # it knows every node, and notes are kept for long
-            cycle.forget(SESSION)  # which ends, and whose hooks are not asked again
-        position = self._cluster.history.position
-        note = Note(pod, attempt.pod_class, cycle, position, node, message, blamed)
+            if (hearing := cycle.read(SESSION, None)) is not None:
+                cycle.write(SAID, self._testimony(hearing))
+                cycle.forget(SESSION)  # which ends, and whose hooks are not asked again
+        position = self._cluster.history.position if attempt.position < 0 else attempt.position
+        asked = attempt.nominations, attempt.others
+        note = Note(pod, attempt.pod_class, cycle, position, *asked, node, message, blamed)
         self._notes.put(pod.metadata.uid, note)
+
+    def _testimony(self, hearing: Hearing) -> Testimony:
+        """What a session said. Of how it ordered nodes, only the last are kept."""
+        testimony = hearing.heard.testimony()
+        if testimony.orders is not None:
+            if len(self._orders) == ORDERS_KEPT:
+                self._orders.popleft().numbers = None
+            self._orders.append(testimony.orders)
+        return testimony
 
     def gone(self, uid: str) -> None:
         """The pod is no longer there. Who asks about it, asks soon."""

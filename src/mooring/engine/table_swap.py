@@ -17,6 +17,8 @@ from mooring.engine.intake.ingest import Ingest
 from mooring.engine.parts import Parts
 from mooring.engine.permit_waiting import PermitWait
 from mooring.engine.placement.classes import PodClass
+from mooring.engine.story import Note
+from mooring.errors import Untold
 from mooring.framework.api import answers
 from mooring.framework.api.preparation import LooksAhead
 
@@ -25,6 +27,7 @@ log = logging.getLogger("mooring.engine")
 STALE = "this table of hooks does not follow the one in force: build it anew"
 PROFILE_GONE = "its profile is no longer there"
 REPLACED = 'plugin "{}", for which it waited, was replaced'
+NOMINATIONS_FORGOTTEN = "too many pods were nominated to nodes since"
 LET_GO = 'pod %s no longer waits for plugin "%s", which is no longer there'
 
 
@@ -63,15 +66,22 @@ def take_up(parts: Parts, original: Parts) -> None:
     _nominate(parts, original)
 
 
-def look_back(parts: Parts, original: Parts, now: float, asked_about: PodClass) -> None:
+def look_back(parts: Parts, original: Parts, note: Note, asked_about: PodClass) -> None:
     """Has an engine on another's cluster of an earlier time know what that one does, to be asked about nodes
-    for pods of a class. Plugins that have nothing to say about those are told nothing."""
+    for pods of a class. Plugins that have nothing to say about those are told nothing. Untold when it is not
+    known any more who was nominated then."""
     _hear(parts, original)
-    parts.now = now
+    parts.now = note.cycle.now
     parts.pending.update(original.pending)
     silent = asked_about.profile.evaluating - asked_about.signs.keys()
     _tell_of_objects_and_pods(parts, {id(p) for p in parts.hooks.plugins() if p.name in silent})
-    _nominate(parts, original)
+    if (nominated := original.nominator.as_of(note.nominations)) is None:
+        raise Untold(NOMINATIONS_FORGOTTEN)
+    for pod, node_name in nominated:
+        parts.nominator.nominate(pod, node_name)
+    with parts.cluster.statement() as statement:
+        for pod, node_name in note.others.places[: note.others.count]:
+            statement.take(pod, node_name)
 
 
 def _hear(parts: Parts, original: Parts) -> None:

@@ -30,6 +30,10 @@ HOOKS = (
 )  # fmt: skip
 
 
+LOST = (
+    "is written by a plugin, and would lose that when it is made anew from the pods that are there: give it "
+    "recalled(pod, node_name, before), or begun(before), to take over what was written"
+)
 ANYWHERE = {"taken", "given_back"}  # told whether the node is known or not
 
 
@@ -54,6 +58,7 @@ class Book(Generic[K, V]):
     _arguments: tuple[Any, ...]  # it was made with
     _hooks: ClassVar[frozenset[str]] = frozenset()  # what it is told: nothing but what it says anything about
     _follows: ClassVar[bool] = False  # whether it hears of pods on nodes that are known, and of nodes
+    _takes_over: ClassVar[bool] = False  # when it is made anew, from what it was before
     _entries: dict[K, V]
     _left_out: dict[str, None]  # uids of pods that it failed to take in
     _broken: bool
@@ -65,6 +70,7 @@ class Book(Generic[K, V]):
             cls.name = cls.__name__
         cls._hooks = frozenset(hook for hook in HOOKS if getattr(cls, hook) is not getattr(Book, hook))
         cls._follows = bool(cls._hooks - ANYWHERE)
+        cls._takes_over = cls.recalled is not Book.recalled or cls.begun is not Book.begun
 
     def __new__(cls, *arguments: Any, **named: Any) -> Self:
         book = super().__new__(cls)._emptied()
@@ -166,6 +172,12 @@ class Book(Generic[K, V]):
         return self._entries
 
     # what follows is for the cluster
+
+    def _check_writer(self) -> None:
+        """Raises BookError when somebody else than the book writes what would be lost when it is made anew.
+        Who keeps up which pods concern it writes what follows from that."""
+        if not self._takes_over and self.concerns is None:
+            raise BookError(f"the book {self.name} {LOST}")
 
     def _concerns_pod(self, uid: str) -> bool:
         return self.concerns is None or uid in self.concerns

@@ -18,7 +18,7 @@ from mooring.cluster.books.hook_calls import HookCalls, Timing, took_too_long
 from mooring.cluster.books.making_anew import MakingAnew, hooks_of_coming
 from mooring.cluster.pods import PROMISED, RELEASING, Hold, Placed
 from mooring.cluster.view import StaticNode
-from mooring.errors import InvariantError
+from mooring.errors import BookError, InvariantError
 from mooring.model.objects import Pod
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Books:
         self.following = False  # whether any of them is told when a pod or a node is another one
         self.open: list[Statement] = []  # statements that are neither final nor undone, the newest last
         self.marks: Marks = {}  # of what is final, until somebody takes them
+        self.sealed = ""  # why nobody may write now
         self.unattended = False  # whether there are marks, or a book is broken
         self._tellings = 0
         self._mended_at: dict[str, int] = {}  # tellings when a book was made anew
@@ -110,7 +111,7 @@ class Books:
 
     def _put_all(self, book: AnyBook, fresh: AnyBook) -> None:
         """The book is as the one that was made anew."""
-        self.make(put_all, book.name, fresh._entries, fresh._left_out, fresh._broken)
+        self._make(put_all, book.name, fresh._entries, fresh._left_out, fresh._broken)
         self.unattended = self.unattended or book._broken
 
     def _sort(self) -> None:
@@ -140,6 +141,14 @@ class Books:
     # what books write
 
     def make(self, change: Callable[..., Change], *arguments: Any) -> None:
+        """Makes a change that a book or a plugin writes. BookError when it could not be undone or kept."""
+        if self.sealed:
+            raise BookError(self.sealed)
+        if not self._calls.telling and change is not touch:
+            self.by_name[arguments[0]]._check_writer()
+        self._make(change, *arguments)
+
+    def _make(self, change: Callable[..., Change], *arguments: Any) -> None:
         """Makes a change of a book: in the statement that is open, or for good when none is."""
         reverse = change(self._cluster, *arguments)
         if self.open:

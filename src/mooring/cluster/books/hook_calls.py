@@ -23,6 +23,7 @@ class HookCalls:
 
     def __init__(self) -> None:
         self.timing: Mapping[str, Timing] = {}  # by the names of books; others are not timed
+        self.telling = False  # whether a book is being told something
         self._logged: set[tuple[str, str, str]] = set()
 
     def call(self, book: Book[Any, Any], hook: str, *about: Any) -> BaseException | None:
@@ -30,11 +31,14 @@ class HookCalls:
         method = getattr(book, hook)
         if (timed := self.timing.get(book.name)) is not None:
             method = timed(hook, method)
+        before, self.telling = self.telling, True
         try:
             method(*about)
         except BaseException as error:
             self._log(book, hook, error)
             return error
+        finally:
+            self.telling = before
         return None
 
     def _log(self, book: Book[Any, Any], hook: str, error: BaseException) -> None:

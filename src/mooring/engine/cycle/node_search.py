@@ -13,7 +13,7 @@ from mooring.engine.cycle.pre_filtering import pre_filter, transform
 from mooring.engine.outcomes import NO_NODE, NoNodes, Progress, Unfit
 from mooring.engine.parts import Parts
 from mooring.engine.placement.fit_error import rejected_before
-from mooring.engine.story import NARROWED
+from mooring.engine.story import NARROWED, REFUSED
 from mooring.framework.api.session import alone
 from mooring.framework.api.status import Status
 
@@ -51,6 +51,7 @@ class NodeSearch:
         if profile.ledgers:
             profile.begin(attempt.cycle, attempt.queued.pod)
         attempt.narrowed = None
+        attempt.position, attempt.nominations = parts.cluster.history.position, parts.nominator.position
         in_session = profile.opens_sessions
         classes = parts.classes(profile.name) if in_session else parts.hooks.classes[profile.name]
         attempt.pod_class = pod_class = classes.of(attempt.pod)
@@ -63,6 +64,7 @@ class NodeSearch:
     def _narrow(self, attempt: Attempt) -> Ready:
         before = self._pre_filter(attempt.pod_class, attempt.cycle, attempt.pod)
         if before.rejection is not None:
+            attempt.cycle.write(REFUSED, before.rejection)
             why = rejected_before(self._parts.cluster.nodes, before.rejection)
             if before.plugins:
                 why = msgspec.structs.replace(why, plugins=why.plugins | frozenset(before.plugins))

@@ -26,7 +26,7 @@ from mooring.engine.outcomes import PARKED, Failed, Outcome
 from mooring.engine.placement.fit_error import overlaid
 from mooring.engine.placement.full_evaluation import rows_mask
 from mooring.engine.queue.hints import EXTENDER
-from mooring.engine.story import JUDGED, Judged
+from mooring.engine.story import JUDGED, SCORED_OUTSIDE, Judged
 from mooring.extender.interest import asking_order, is_interested
 from mooring.extender.wire import AnswerError, ExtenderArgs, NodeList, encode, read_filter, read_priorities
 from mooring.framework.api.offers import Offer
@@ -235,7 +235,9 @@ class Extenders:
             attempt.cycle.write(JUDGED, Judged.of(left, consultation.reasons()))
         if narrowed is not None:
             left = left & rows_mask(len(left), (known[name] for name in narrowed.names if name in known))
-        choice = placer.best_of(attempt, left, consultation.bonus(known))
+        if bonus := consultation.bonus(known):
+            attempt.cycle.write(SCORED_OUTSIDE, True)
+        choice = placer.best_of(attempt, left, bonus)
         if choice is not None:
             return self._cycle.places.take(attempt, choice)
         why = placer.why_not(attempt)

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from mooring.cluster.statement import Statement
-from mooring.engine.attempt import Attempt
+from mooring.engine.attempt import NOBODY_ELSE, Attempt, Others
 from mooring.engine.cycle.pod_patches import merge_patches
 from mooring.engine.cycle.scheduling_cycle import SchedulingCycle
 from mooring.engine.decisions import Decision
@@ -29,6 +29,7 @@ from mooring.engine.parts import Parts
 from mooring.engine.permit_waiting import Reserved
 from mooring.engine.placement.fit_error import FitError, rejected_before
 from mooring.engine.queue.queued_pod import QueuedPod
+from mooring.engine.story import NARROWED
 from mooring.framework.api import answers
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.grouping import (
@@ -61,6 +62,9 @@ class Tried:
         self.fell_apart = False  # a member without which it must not start found no place
         self.would_fit = 0  # members tried after that
         self.waits_for: list[str] = []  # what members that hold a place are told to wait for
+        self.position = 0  # of the history at which the changes for a group that starts begin
+        self.marks: dict[str, int] = {}  # how many of them had been made when a member was tried
+        self.places: list[tuple[Pod, str]] = []  # that members took, in turn
         self.nominations: dict[str, str] = {}  # that do not count meanwhile, to be given back when it fails
 
 
@@ -123,6 +127,7 @@ class GroupCycle:
         statement = self._parts.cluster.statement()
         end = outcome_of(self._try_all, tried, statement)
         if isinstance(end, Starts):
+            tried.position = self._parts.cluster.history.position
             statement.commit()
             return self._start(tried, end)
         self._undo(tried)
@@ -191,6 +196,8 @@ class GroupCycle:
         nominator, uid = self._parts.nominator, attempt.queued.pod.metadata.uid
         self._cycle.begin(attempt.queued)
         nominated = nominator.node_of(uid)
+        tried.marks[uid] = statement.checkpoint()
+        attempt.others = Others(tried.places, len(tried.places))
 
         def step(attempt: Attempt) -> Reserved | Unfit | None:
             if tried.fell_apart:  # whether it would fit is still worth telling
@@ -202,6 +209,10 @@ class GroupCycle:
             return self._cycle.places.hold(attempt, choice, statement)
 
         end = self._cycle.search.run(attempt, step)
+        if attempt.narrowed is not None:
+            attempt.cycle.write(NARROWED, attempt.narrowed)  # by the plan, too
+        if (placed := self._parts.cluster.pods.by_uid.get(uid)) is not None:
+            tried.places.append((placed.pod, placed.node))
         if isinstance(end, Unfit):
             # What is counted of nodes goes on changing, so that the message is made now.
             tried.unfit[uid] = Unfit(end.why, end.message)
@@ -230,11 +241,13 @@ class GroupCycle:
         for attempt in tried.attempts:
             uid = attempt.queued.pod.metadata.uid
             held = tried.held.get(uid)
+            attempt.position, attempt.others = tried.position + tried.marks[uid], NOBODY_ELSE
             if held is None:
                 unfit = tried.unfit[uid]
                 self._parts.stories.note(attempt, "", unfit.message)
                 decisions.append(self._fail(attempt.queued, Unfit(unfit.why, unfit.said, "")))
                 continue
+            self._parts.stories.note(attempt, held.node_name)
             held.waits = {plugin: wait for plugin, wait in held.waits.items() if plugin != tried.plugin}
             end = outcome_of(partial(self._cycle.places.let_go, patch=starts.patches[uid]), attempt, held)
             decisions.extend(attempt.decisions)

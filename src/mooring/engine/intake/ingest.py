@@ -232,7 +232,7 @@ class Ingest:
                 statement.drop_node(node.name)
 
     def _object(self, found: Object, now: float) -> None:
-        self._parts.rounds.close()
+        self._parts.rounds.object_changes(found, now)
         before = self._parts.objects.put(found)
         for hook in self._parts.hooks.object_seen:
             tell(hook, before, found)
@@ -240,7 +240,7 @@ class Ingest:
         self._parts.queue.move_all(object_event(action, before, found), now)
 
     def _object_gone(self, found: Object, now: float) -> None:
-        self._parts.rounds.close()
+        self._parts.rounds.object_changes(found, now)
         before = self._parts.objects.drop(found)
         if before is not None:
             for hook in self._parts.hooks.object_seen:

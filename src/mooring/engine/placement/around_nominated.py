@@ -15,6 +15,7 @@ from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.full_evaluation import FullEvaluation
 from mooring.engine.placement.lasting_answers import keeps_filters
 from mooring.engine.placement.nominator import Nominator
+from mooring.engine.placement.session_forms import SESSION
 from mooring.engine.placement.verdicts import Verdict
 from mooring.errors import PluginFailed
 from mooring.framework.api import answers
@@ -198,6 +199,9 @@ class AmongNominated:
                 for name, method, _ in pod_class.profile.at("add_pod"):
                     if name not in cycle.skip_filter:
                         answers.call(name, "add_pod", method, trial, pod, other, self._view.view(row))
-            return self._full.status(pod_class, trial, pod, row)
+            status = self._full.status(pod_class, trial, pod, row)
+            if (hearing := cycle.read(SESSION, None)) is not None:
+                hearing.heard.put_among_nominated(row, trial.read(SESSION).heard)
+            return status
         finally:
             statement.roll_back()

@@ -20,6 +20,7 @@ class Nominator:
         self.node_by_uid: dict[str, str] = {}
         self._levels: dict[int, dict[str, tuple[Pod, ...]]] = {}  # by priority: those of no lower one
         self._changed: list[str] = []  # nodes, in the order their nominations changed
+        self._reverses: list[tuple[Pod, str]] = []  # for each of these, whose it was and its node before
         self._forgotten = 0  # how many were before these
 
     def __bool__(self) -> bool:
@@ -31,17 +32,17 @@ class Nominator:
         if node_name:
             self._by_node.setdefault(node_name, {})[pod.metadata.uid] = pod
             self.node_by_uid[pod.metadata.uid] = node_name
-            self._follow(node_name)
+            self._follow(node_name, (pod, ""))
 
     def remove(self, uid: str) -> None:
         node_name = self.node_by_uid.pop(uid, None)
         if node_name is None:
             return
         pods = self._by_node[node_name]
-        del pods[uid]
+        pod = pods.pop(uid)
         if not pods:
             del self._by_node[node_name]
-        self._follow(node_name)
+        self._follow(node_name, (pod, node_name))
 
     @property
     def position(self) -> int:
@@ -52,6 +53,19 @@ class Nominator:
         """The nodes whose nominations changed after so many changes; None if that is forgotten."""
         start = position - self._forgotten
         return None if start < 0 else self._changed[start:]
+
+    def as_of(self, position: int) -> list[tuple[Pod, str]] | None:
+        """The nominations as they were after so many changes; None if that is forgotten."""
+        if (start := position - self._forgotten) < 0:
+            return None
+        nominated = self.node_by_uid.items()
+        found = {uid: (self._by_node[node_name][uid], node_name) for uid, node_name in nominated}
+        for pod, before in reversed(self._reverses[start:]):
+            if before:
+                found[pod.metadata.uid] = pod, before
+            else:
+                found.pop(pod.metadata.uid, None)
+        return list(found.values())
 
     def node_of(self, uid: str) -> str:
         return self.node_by_uid.get(uid, "")
@@ -88,10 +102,11 @@ class Nominator:
                 self._put(level, priority, node_name)
         return level
 
-    def _follow(self, node_name: str) -> None:
+    def _follow(self, node_name: str, reverse: tuple[Pod, str]) -> None:
         self._changed.append(node_name)
+        self._reverses.append(reverse)
         if len(self._changed) > 2 * CHANGES_KNOWN:
-            del self._changed[:CHANGES_KNOWN]
+            del self._changed[:CHANGES_KNOWN], self._reverses[:CHANGES_KNOWN]
             self._forgotten += CHANGES_KNOWN
         for priority, level in self._levels.items():
             self._put(level, priority, node_name)

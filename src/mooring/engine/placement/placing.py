@@ -101,6 +101,16 @@ class Placer:
         with self._asking():
             return self._why_not(search)
 
+    def statuses(self, search: Search, candidates: Bools) -> dict[int, Status]:
+        """Why each of some rows does not take the pod, afresh; also with the pods nominated to it."""
+        about = search.pod_class, search.cycle, search.pod
+        with self._asking():
+            found = dict(self.full.statuses(*about, candidates))
+            if self._nominated:
+                rows = set(np.flatnonzero(candidates).tolist())
+                found.update(self._among_nominated.statuses(*about, rows))
+            return found
+
     @contextmanager
     def _asking(self) -> Iterator[None]:
         self.evaluating = True

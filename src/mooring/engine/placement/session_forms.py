@@ -15,6 +15,7 @@ import numpy as np
 from mooring.cluster.columns import Bools, StaticColumns
 from mooring.cluster.nodes import NodeTable
 from mooring.cluster.view import ClusterView, NodeView, StaticNode
+from mooring.engine.placement.heard import Heard
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.plugin import Plugin, PluginArgs
 from mooring.framework.api.session import Job, Number, Session, Task
@@ -30,11 +31,16 @@ class Hearing(msgspec.Struct, frozen=True, eq=False):
 
     session: Session
     job: Job
+    heard: Heard = msgspec.field(default_factory=Heard)
+
+    def clone(self) -> Hearing:
+        """For a trial, of which nobody asks why."""
+        return Hearing(self.session, self.job)
 
     def refusal(self, pod: Pod) -> Status | None:
         """Why the session lets the pod have no node at all, if it does not."""
-        refused: Status | None = self.session.hooks.ask("pre_predicate", Task(pod), self.job)
-        return refused
+        self.heard.refusal = self.session.hooks.ask("pre_predicate", Task(pod), self.job)
+        return self.heard.refusal
 
     def rejection(self, pod: Pod, node: NodeView) -> Status | None:
         rejected: Status | None = self.session.hooks.ask("predicate", Task(pod), self.job, node)
@@ -55,7 +61,7 @@ HOOKS = SessionHooks(PluginArgs(), None)  # type: ignore[arg-type]  # it asks no
 
 
 class Predicates(Filter):
-    """The predicates of the pod's session. Where it is over (a decision is told again), nobody objects."""
+    """The predicates of the pod's session. Where there is none, nobody objects."""
 
     def __init__(self) -> None:
         super().__init__(HOOKS, _rejection, None)
@@ -80,12 +86,18 @@ class NodeOrders(Scorer):
         whole = all(type(number) is int for number in given)
         numbers = np.zeros(len(among), np.int64 if whole else np.float64)
         numbers[rows] = given
+        if hearing is not None:
+            hearing.heard.orders = numbers
         return numbers
 
 
 def _rejection(cycle: Cycle, pod: Pod, node: NodeView) -> Status | None:
     hearing: Hearing | None = cycle.read(SESSION, None)
-    return None if hearing is None else hearing.rejection(pod, node)
+    if hearing is None:
+        return None
+    rejection = hearing.rejection(pod, node)
+    hearing.heard.put(node.row, rejection)
+    return rejection
 
 
 FORMS = {"predicate": Predicates(), "node_order": NodeOrders()}  # by the kind of hook

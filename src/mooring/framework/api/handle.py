@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
@@ -95,6 +95,7 @@ class Handle(ABC):
     profile: str
     gates: FeatureGates
     books: Mapping[str, Book[Any, Any]] = MappingProxyType({})  # those it has given, by name
+    listed: Set[str] = frozenset()  # the kinds it has given listers of
     random: random.Random  # the engine's seeded source
 
     @property

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mooring.cluster.view import ClusterView, NodeView
+from mooring.errors import OverBudget
 from mooring.framework.api import answers
 from mooring.framework.api.status import REJECTIONS, Status, unschedulable
 from mooring.model.objects import Pod
@@ -61,7 +62,8 @@ HOOKS: dict[str, Kind] = {
 }
 
 
-ASKED = frozenset({"pre_predicate", "predicate", "node_order", "allocate", "deallocate"})  # a pod at a time
+HANDLERS = ("allocate", "deallocate")
+ASKED = frozenset({"pre_predicate", "predicate", "node_order", *HANDLERS})  # a pod at a time
 NOBODY_ASKS = (
     "add_{kind} registers a hook that nobody asks: pods are decided one at a time, and rounds over queues "
     "and jobs do not exist yet"
@@ -120,6 +122,7 @@ class HookTable:
 
     def __init__(self) -> None:
         self._hooks: dict[str, list[Registered]] = {kind: [] for kind in HOOKS}
+        self.missed: dict[str, OverBudget] = {}  # plugins without the time to be told something, and why
 
     def add(self, kind: str, hook: Callable[..., Any], plugin: str = "") -> None:
         if not callable(hook):
@@ -128,6 +131,10 @@ class HookTable:
 
     def has(self, kind: str) -> bool:
         return bool(self._hooks[kind])
+
+    def handling(self) -> set[str]:
+        """The plugins that are told of places."""
+        return {plugin for kind in HANDLERS for plugin, _ in self._hooks[kind]}
 
     def ask(self, kind: str, *arguments: Any) -> Any:
         """The combined answer. Nobody registered: no opinion (0, yes, nothing)."""
@@ -151,14 +158,21 @@ class HookTable:
         self, kind: str, read: Callable[[str, str, Any], Any], arguments: tuple[Any, ...]
     ) -> Iterator[Any]:
         for plugin, hook in self._hooks[kind]:
+            if self.missed and plugin in self.missed:
+                raise self.missed[plugin].with_traceback(None)  # what it knows does not add up any more
             answer = answers.call(plugin, kind, hook, *arguments)
             yield answers.call(plugin, kind, read, plugin, kind, answer)
 
     def _tell(self, kind: str, arguments: tuple[Any, ...]) -> None:
-        """Tells every hook. One that fails is logged: what it is told of has happened all the same."""
+        """Tells every hook. One that fails is logged: what it is told of has happened all the same. A plugin
+        that has no time for it is told nothing more."""
         for plugin, hook in self._hooks[kind]:
+            if plugin in self.missed:
+                continue
             try:
                 hook(*arguments)
+            except OverBudget as over:
+                self.missed[plugin] = over
             except BaseException as error:
                 answers.raised(plugin, kind, error)
 

@@ -37,7 +37,7 @@ WARN_EVERY_S = 60.0
 STRIDE = 64  # nodes between two looks at the clock, at most
 LEFT_OUT = "mooring/left-out"  # where a cycle holds which scores the pod goes without, and why
 SCORING = frozenset({"pre_score", "score", "normalize"})  # what can be left out
-UNDOING = frozenset({"unreserve", "on_session_close", "allocate", "deallocate"})  # never left out
+UNDOING = frozenset({"unreserve", "on_session_close"})  # never left out
 BINDING = frozenset({"pre_bind", "bind", "post_bind"})  # they may await: each step is looked at by itself
 # Points beside any attempt at a pod: each call is looked at by itself; hints about one change, together.
 BESIDE = frozenset(
@@ -68,6 +68,7 @@ class Budgets:
                 Ledger(name, plan, self, each_call=True),
                 Ledger(name, plan, self),
                 Ledger(name, plan, self, each_call=True),
+                Ledger(name, plan, self),
             )
             for name, plugin in plugins.items()
             if not built_in(type(plugin))
@@ -77,13 +78,14 @@ class Budgets:
 class Ledgers(NamedTuple):
     """A policy's ledgers. A score that takes too long may be left out; all else has to be asked, and has its
     time whatever scoring takes, and whatever is asked beside an attempt, in its midst or after it. Its books
-    are told of every pod, and have time of their own."""
+    are told of every pod, as are the event handlers of its sessions, and have time of their own."""
 
     deciding: Ledger
     scoring: Ledger
     beside: Ledger
     binding: Ledger
     books: Ledger
+    handlers: Ledger
 
     def at(self, point: str) -> Ledger:
         if point in BESIDE:
@@ -104,11 +106,12 @@ class Ledger:
         *,
         skips: bool = False,
         each_call: bool = False,
+        limit_s: float | None = None,
     ) -> None:
         self.plugin = plugin
         self._each_call = each_call  # has the time by itself, whatever was called before it
         self._profile = plan.scheduler_name
-        self._limit_s = plan.policy_budget_s
+        self._limit_s = plan.policy_budget_s if limit_s is None else limit_s
         self._skips = skips
         self._clock, self._meter = budgets.clock, budgets.meter
         self._attempt: object = None

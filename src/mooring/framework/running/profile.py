@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from typing import Any, NamedTuple
 
 from mooring.config.profiles import ProfilePlan
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.points import POINTS
+from mooring.framework.api.session import HANDLERS
 from mooring.framework.metrics.meter import Meter
 from mooring.framework.running.budget import Budgets
 from mooring.framework.running.forms import Filter, Scorer
@@ -132,6 +133,23 @@ class Profile:
     def timed_in_book(self, plugin: str, book: str, hook: str, method: Method) -> Method:
         """A hook of a plugin's book, timed."""
         return self.ledgers[plugin].books.watch(f"{book}.{hook}", method)
+
+    def timed_in_session(self, plugin: str, kind: str, hook: Method) -> Method:
+        """A hook that a plugin registers in a session, timed."""
+        if plugin in self.ledgers and kind in HANDLERS:
+            return self.ledgers[plugin].handlers.watch(kind, hook)
+        return self.timed(plugin, kind, hook)
+
+    def begin_telling(self, attempt: object) -> None:
+        """Event handlers have their time for what they are told in an attempt, or in any other one thing."""
+        for ledgers in self.ledgers.values():
+            ledgers.handlers.begin(attempt, None)
+
+    def refuse_handlers(self, plugins: Iterable[str]) -> None:
+        """Raises OverBudget when the handlers of one of these plugins are set aside."""
+        for ledgers in [self.ledgers[name] for name in plugins if name in self.ledgers]:
+            ledgers.handlers.begin(object(), None)
+            ledgers.handlers.refuse(HANDLERS[0])
 
     def begin(self, attempt: object, pod: Pod) -> None:
         """An attempt at a pod begins: policies have their time for it."""
