@@ -32,7 +32,6 @@ from mooring.logs.decisions import DecisionLog
 from mooring.model.objects import Pod
 from mooring.web import flags, pages
 from mooring.web.access import Authorize, guarded
-from mooring.web.configz import configz
 from mooring.web.door import BOUNDS, Bounds, Door
 from mooring.web.exposition import encode, gauges_text
 from mooring.web.health import Health
@@ -204,7 +203,7 @@ class Serving:
         return web.Response(body=body, headers={"Content-Type": content_type})
 
     async def _configz(self, request: web.Request) -> web.Response:
-        return web.Response(body=configz(self._shown.config), content_type="application/json")
+        return web.Response(body=pages.configz(self._shown.config), content_type="application/json")
 
     async def _statusz(self, request: web.Request) -> web.Response:
         paths = sorted({route.resource.canonical for route in request.app.router.routes() if route.resource})

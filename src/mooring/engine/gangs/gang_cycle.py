@@ -18,9 +18,9 @@ from mooring.cluster.statement import Statement
 from mooring.engine.attempt import Attempt
 from mooring.engine.cycle.pod_patches import merge_patches
 from mooring.engine.cycle.scheduling_cycle import SchedulingCycle
+from mooring.engine.cycle.victims import evict_for_group
 from mooring.engine.decisions import Decision
 from mooring.engine.gangs.gang_trial import EngineGroupTrial
-from mooring.engine.gangs.gang_victims import evict_for_group
 from mooring.engine.gangs.members import Seat
 from mooring.engine.gangs.room_for_members import GroupRoom
 from mooring.engine.gangs.words import cannot_start, not_let_go
