@@ -63,6 +63,10 @@ class Tried:
         self.waits_for: list[str] = []  # what members that hold a place are told to wait for
         self.nominations: dict[str, str] = {}  # that do not count meanwhile, to be given back when it fails
 
+    @property
+    def pods(self) -> list[Pod]:
+        return [attempt.queued.pod for attempt in self.attempts]
+
 
 class Starts(msgspec.Struct, frozen=True):
     """The group may go on: what is written with each pod, by uid; None where that is not known yet."""
@@ -163,29 +167,16 @@ class GroupCycle:
         hook = _of(profile, "plan_group", tried.plugin)
         if hook is None:
             return None
-        self._lift_nominations(tried)
+        # A plan is for all members at once: none has to leave room for another.
+        tried.nominations |= self._parts.nominator.lift(tried.pods)
         room = GroupRoom(self._cycle, tried.attempts)
         cycle = Cycle(profile.name, self._parts.now)
         answer = answers.call(hook.name, "plan_group", hook.method, cycle, tried.group, room)
         if answer is None:
-            self._restore_nominations(tried)
+            self._parts.nominator.restore(tried.pods, tried.nominations)
             tried.nominations = {}
             return None
         return checked_plan(hook.name, answer)
-
-    def _lift_nominations(self, tried: Tried) -> None:
-        """A plan is for all members at once: none has to leave room for another."""
-        nominator = self._parts.nominator
-        for uid in (attempt.queued.pod.metadata.uid for attempt in tried.attempts):
-            if node_name := nominator.node_of(uid):
-                tried.nominations[uid] = node_name
-                nominator.remove(uid)
-
-    def _restore_nominations(self, tried: Tried) -> None:
-        for attempt in tried.attempts:
-            pod = attempt.queued.pod
-            if node_name := tried.nominations.get(pod.metadata.uid):
-                self._parts.nominator.nominate(pod, node_name)
 
     def _try(self, tried: Tried, attempt: Attempt, seat: Seat, statement: Statement) -> None:
         nominator, uid = self._parts.nominator, attempt.queued.pod.metadata.uid
@@ -253,7 +244,7 @@ class GroupCycle:
                 continue
             self._cycle.places.unreserve(held)
             self._parts.scores.pop(pod.key, None)
-        self._restore_nominations(tried)
+        self._parts.nominator.restore(tried.pods, tried.nominations)
 
     def _give_up(self, tried: Tried, refusal: Status | None) -> list[Decision]:
         failures = [unfit.why for unfit in tried.unfit.values()]

@@ -41,20 +41,14 @@ class EngineGroupTrial:
         self.nominated: dict[str, str] = {}
 
     def __enter__(self) -> Self:
-        nominator = self._parts.nominator
-        for uid in (queued.pod.metadata.uid for queued in self._queued):
-            if node_name := nominator.node_of(uid):
-                self.nominated[uid] = node_name
-                nominator.remove(uid)
+        self.nominated |= self._parts.nominator.lift(queued.pod for queued in self._queued)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._statement.roll_back()
-        for queued in self._queued:
-            if node_name := self.nominated.get(queued.pod.metadata.uid):
-                self._parts.nominator.nominate(queued.pod, node_name)
+        self._parts.nominator.restore((queued.pod for queued in self._queued), self.nominated)
 
     def remove(self, uid: str) -> None:
         self._removed[uid] = self._statement.give_back(uid)

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from mooring.cluster.columns import Bools
 from mooring.cluster.pods import Placed
-from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.lasting_answers import can_reject
 from mooring.engine.placement.placing import Placer
 from mooring.engine.placement.search import Search
@@ -32,7 +31,7 @@ class NodeTrial:
         self._row = placer.cluster.nodes.rows[node_name]
         self._statement = placer.cluster.statement()
         self._removed: dict[str, Placed] = {}
-        _prepared(_filters(search.pod_class, search.cycle), search.cycle, search.pod)
+        _prepared(search.pod_class.filters_in(search.cycle), search.cycle, search.pod)
         self._search = replace(search, cycle=search.cycle.clone())
 
     def __enter__(self) -> Self:
@@ -72,7 +71,7 @@ def demand_of(placer: Placer, search: Search) -> Demand | None:
     amounts: Amounts | None = None
     static: list[Filter] = []
     others: list[Filter] = []
-    for form in _filters(pod_class, cycle):
+    for form in pod_class.filters_in(cycle):
         if form.scope is Scope.STATIC:
             static.append(form)
         elif amounts is None and (asks := getattr(form.plugin, "amounts", None)) is not None:
@@ -132,7 +131,3 @@ def _prepared(forms: list[Filter], cycle: Cycle, pod: Pod) -> bool:
     for name, plugin in domains:
         answers.call(name, "domain", plugin.prepare, cycle, pod)
     return len(domains) == len(forms)
-
-
-def _filters(pod_class: PodClass, cycle: Cycle) -> list[Filter]:
-    return [form for form in pod_class.filters if form.name not in cycle.skip_filter]
