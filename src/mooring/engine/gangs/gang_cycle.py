@@ -253,9 +253,7 @@ class GroupCycle:
             found.log(tried.group.title)
             return self._failed(tried, found)
         way_out, decisions = found
-        more = (
-            "" if way_out is None else way_out.message if way_out.status is None else way_out.status.message
-        )
+        more = "" if way_out is None else way_out.told
         if refusal is not None:
             message = f"{tried.group.title}: {refusal.message}" + (f"; {more}" if more else "")
         elif failures:
