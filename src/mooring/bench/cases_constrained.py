@@ -24,12 +24,7 @@ def _zoned_node(number: int) -> Node:
 
 def _spread(key: str, otherwise: str, labels: dict[str, str]) -> dict[str, Any]:
     selector = {"matchLabels": labels}
-    return {
-        "maxSkew": 1,
-        "topologyKey": key,
-        "whenUnsatisfiable": otherwise,
-        "labelSelector": selector,
-    }
+    return {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": otherwise, "labelSelector": selector}
 
 
 def _term(key: str, labels: dict[str, str]) -> dict[str, Any]:

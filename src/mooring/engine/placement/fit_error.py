@@ -19,11 +19,7 @@ class NodeStatuses(Mapping[str, Status]):
     """The status of every node: those that were asked, and one for all that were not."""
 
     def __init__(
-        self,
-        nodes: NodeTable,
-        by_row: Mapping[int, Status],
-        absent: Status,
-        resolvable: Bools | None = None,
+        self, nodes: NodeTable, by_row: Mapping[int, Status], absent: Status, resolvable: Bools | None = None
     ) -> None:
         self._nodes = nodes
         self._by_row = by_row
@@ -99,10 +95,7 @@ def overlaid(why: FitError, by_row: Mapping[int, Status], plugin: str) -> FitErr
         statuses[row] = status
         counts[status] += 1
     return msgspec.structs.replace(
-        why,
-        statuses=why.statuses.replaced(statuses),
-        counts=+counts,
-        plugins=why.plugins | {plugin},
+        why, statuses=why.statuses.replaced(statuses), counts=+counts, plugins=why.plugins | {plugin}
     )
 
 

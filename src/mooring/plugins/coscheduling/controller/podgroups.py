@@ -16,13 +16,7 @@ from mooring.framework.api.handle import Handle
 from mooring.framework.api.writes import Write
 from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling.controller import conditions, phases
-from mooring.plugins.coscheduling.controller.gang import (
-    KUBERNETES,
-    SIGS,
-    WITH_PHASES,
-    GangView,
-    Key,
-)
+from mooring.plugins.coscheduling.controller.gang import KUBERNETES, SIGS, WITH_PHASES, GangView, Key
 from mooring.plugins.coscheduling.controller.making import can_be_named, is_made_for, pod_group_of
 from mooring.plugins.coscheduling.controller.pace import Pace
 from mooring.plugins.coscheduling.controller.tally import Tally
