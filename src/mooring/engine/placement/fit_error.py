@@ -22,22 +22,18 @@ class NodeStatuses(Mapping[str, Status]):
         self, nodes: NodeTable, by_row: Mapping[int, Status], absent: Status, resolvable: Bools | None = None
     ) -> None:
         self._nodes = nodes
-        self._by_row = by_row
+        self.by_row = by_row
         self._resolvable = resolvable  # by row, if somebody knows
         self.absent = absent
 
     def __getitem__(self, name: str) -> Status:
-        return self._by_row.get(self._nodes.rows[name], self.absent)
+        return self.by_row.get(self._nodes.rows[name], self.absent)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._nodes.rows)
 
     def __len__(self) -> int:
         return len(self._nodes.rows)
-
-    @property
-    def by_row(self) -> Mapping[int, Status]:
-        return self._by_row
 
     def replaced(self, by_row: Mapping[int, Status]) -> NodeStatuses:
         return NodeStatuses(self._nodes, by_row, self.absent)
@@ -53,7 +49,7 @@ class NodeStatuses(Mapping[str, Status]):
             if np.count_nonzero(self._resolvable) == len(order):
                 return order  # all of them; quicker than to pick them
             return order[self._resolvable[order]]
-        by_row, absent = self._by_row, self.absent
+        by_row, absent = self.by_row, self.absent
         helps = [by_row.get(row, absent).code is Code.UNSCHEDULABLE for row in order.tolist()]
         return order[np.array(helps, np.bool_)]
 

@@ -203,7 +203,7 @@ class SumsState(FollowingState):
     """A state that is made of sums over domains: it has changed when any of them has."""
 
     _sums: Sequence[DomainSums]  # all of them
-    _syncs = 0  # that changed something
+    version = 0  # counts syncs that changed something
 
     def sync(self) -> Collection[int]:
         changed: Collection[int] = ()
@@ -211,16 +211,12 @@ class SumsState(FollowingState):
             if moved := sums.sync():
                 changed = together(changed, moved)
         if changed:
-            self._syncs += 1
+            self.version += 1
         return changed
 
     def check(self) -> None:
         for sums in self._sums:
             sums.check()
-
-    @property
-    def version(self) -> int:
-        return self._syncs
 
 
 def together(some: Collection[int], more: Collection[int]) -> Collection[int]:
