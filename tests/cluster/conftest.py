@@ -124,7 +124,7 @@ def _numbers(cluster: Cluster, row: int) -> dict[str, int]:
     found = {
         f"{name} {kind}": getattr(columns, kind).at[row]
         for name, columns in nodes.resources.items()
-        for kind in ("allocatable", "requested", "releasing", "promised")
+        for kind in ("allocatable", "requested")
     }
     for name in ("nonzero_cpu_milli", "nonzero_memory", "pods", "max_pods"):
         found[name] = getattr(nodes, name).at[row]

@@ -52,7 +52,6 @@ def test_a_resource_has_columns_as_long_as_a_node_has_any(
     with two_nodes.statement() as statement:
         statement.put_node(node("a", **{RARE: "4"}))
     assert column(two_nodes, RARE, "requested") == [0, 3]
-    assert column(two_nodes, RARE, "promised") == [0, 5]
     two_nodes.check()
     with two_nodes.statement() as statement:
         statement.evict("early")
@@ -61,7 +60,7 @@ def test_a_resource_has_columns_as_long_as_a_node_has_any(
     two_nodes.check()
     statement = two_nodes.statement()
     statement.put_node(node("b", **{RARE: "1"}))
-    assert column(two_nodes, RARE, "releasing") == [0, 3]
+    assert column(two_nodes, RARE, "requested") == [0, 3]
     statement.roll_back()
     assert RARE not in two_nodes.nodes.resources
     two_nodes.check()

@@ -20,8 +20,6 @@ def set_number(cluster: Cluster, kind: str) -> None:
 
 DAMAGE: dict[str, tuple[Callable[[Cluster], object], str]] = {
     "requested": (lambda c: set_number(c, "requested"), "row 0: requested cpu is 1001 in the column"),
-    "releasing": (lambda c: set_number(c, "releasing"), "row 0: releasing cpu is 1 in the column and 0"),
-    "promised": (lambda c: set_number(c, "promised"), "row 0: promised cpu is 1 in the column and 0"),
     "pod count": (lambda c: c.nodes.pods.at.__setitem__(0, 5), "row 0: pods is 5 in the column and 1"),
     "nonzero cpu": (lambda c: c.nodes.nonzero_cpu_milli.at.__setitem__(0, 5), "row 0: nonzero cpu is 5"),
     "nonzero memory": (lambda c: c.nodes.nonzero_memory.at.__setitem__(0, 5), "row 0: nonzero memory is 5"),

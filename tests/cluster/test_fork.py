@@ -165,7 +165,7 @@ def test_who_asks_a_fork_is_asked_by_it(node: Make, pod: Make) -> None:
     tally = fork.counts.tally("requests", lambda pod: ("mine",))
     with fork.statement() as statement:
         statement.take(pod("new", {"cpu": "3"}), "a")
-    assert (counts.on(0), carried["mine"].on(0), tally["mine"]) == (3, 3, 3)
+    assert (counts.by_row[0], carried["mine"].by_row[0], tally["mine"]) == (3, 3, 3)
     zones = fork.books.of(Zones)
     assert zones.count(("", "one")) == 3
     fork.check()

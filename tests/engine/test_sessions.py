@@ -8,7 +8,7 @@ import pytest
 
 from engine.stage import Stage, made, node, pod
 from mooring.engine.decisions import Bind
-from mooring.framework.api.status import SUCCESS, unresolvable, unschedulable
+from mooring.framework.api.status import Status, unresolvable, unschedulable
 
 
 def opening(name: str, register: Any, close: Any = None) -> type:
@@ -41,7 +41,7 @@ def test_predicates_reject_nodes(answer: Any) -> None:
     assert message == f"0/2 nodes are available: 1 Insufficient cpu, 1 {reason}."
 
 
-@pytest.mark.parametrize("answer", [None, True, SUCCESS], ids=["none", "true", "success"])
+@pytest.mark.parametrize("answer", [None, True, Status()], ids=["none", "true", "success"])
 def test_predicates_agree(answer: Any) -> None:
     stage = Stage(opening("Easy", lambda ssn: ssn.add_predicate(lambda *a: answer))).nodes("n")
     assert stage.place(pod("p")) == "n"

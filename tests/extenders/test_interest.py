@@ -6,7 +6,7 @@ import pytest
 
 from engine.stage import pod
 from extenders.talk import extender
-from mooring.extender.interest import asking_order, is_interested
+from mooring.engine.extenders.extenders import asking_order, is_interested
 from mooring.model.objects import Container, ResourceRequirements
 
 GPU = "example.com/gpu"

@@ -10,10 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.errors import QuantityError
-from mooring.model.quantity import MAX_INT64, format_quantity, milli, parse_quantity, whole
+from mooring.model.quantity import (
+    MAX_INT64,
+    NANOS_PER_MILLI,
+    format_quantity,
+    nanos,
+    parse_quantity,
+    round_up,
+    whole,
+)
 
 DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+
+
+def milli(text: str) -> int:
+    """As requests of cpu are counted."""
+    return round_up(nanos(text), NANOS_PER_MILLI)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from mooring.model.selectors import (
     node_selector_matches,
     node_term,
     node_term_matches,
-    preferred_weight,
+    preferred_terms,
     required_node_affinity_matches,
     requirement_matches,
 )
@@ -184,17 +184,17 @@ def preferred(*weighted: tuple[int, dict[str, Any]]) -> tuple[PreferredSchedulin
     return msgspec.convert(wire, tuple[PreferredSchedulingTerm, ...])
 
 
-def test_preferred_weights_add_up() -> None:
-    terms = preferred(
-        (2, MATCHING), (3, OTHER), (5, term(expression("foo", "Exists"))), (7, term()), (0, BROKEN)
+def test_preferred_terms_of_weight_0_and_empty_ones_count_for_nothing() -> None:
+    terms = preferred_terms(
+        preferred((2, MATCHING), (3, OTHER), (5, term(expression("foo", "Exists"))), (7, term()), (0, BROKEN))
     )
-    assert preferred_weight(terms, "n1", BAR) == 7
-    assert preferred_weight(terms, "n1", {}) == 0
+    assert [weight for weight, each in terms if each.matches("n1", BAR)] == [2, 5]
+    assert not any(each.matches("n1", {}) for _, each in terms)
 
 
 def test_preferred_term_that_cannot_be_read_raises_whatever_matches() -> None:
     with pytest.raises(SelectorError):
-        preferred_weight(preferred((2, MATCHING), (1, BROKEN)), "n1", BAR)
+        preferred_terms(preferred((2, MATCHING), (1, BROKEN)))
 
 
 def labels_selector(labels: dict[str, str], *expressions: Expression) -> LabelSelector:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mooring.model.objects import Taint, Toleration
-from mooring.model.taints import HARD_EFFECTS, PREFER_NO_SCHEDULE, first_untolerated, tolerates
+from mooring.model.taints import first_untolerated, tolerates
 
 
 def taint(text: str) -> Taint:
@@ -55,12 +55,7 @@ PASSES = None
     ],
 )
 def test_first_untolerated(taints: list[Taint], tolerations: list[Toleration], first: Taint | None) -> None:
-    assert first_untolerated(taints, tolerations, HARD_EFFECTS) == first
-
-
-def test_effects_choose_the_taints_looked_at() -> None:
-    soft = taint("a=b:PreferNoSchedule")
-    assert first_untolerated([USER1, soft], [], (PREFER_NO_SCHEDULE,)) is soft
+    assert first_untolerated(taints, tolerations) == first
 
 
 @pytest.mark.parametrize(

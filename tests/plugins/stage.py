@@ -116,8 +116,9 @@ class Stage:
             rows = np.array([n.row for n in rejected], np.intp)
             columns = NodeColumns(self.cluster.nodes, self.view.view, rows)
             if rejected:
-                given = plugin.statuses_of(cycle, pod, columns).of_each()
-                assert given == [found[n.name] for n in rejected]
+                given = plugin.statuses_of(cycle, pod, columns)
+                statuses = [given.distinct[number] for number in given.numbers.tolist()]
+                assert statuses == [found[n.name] for n in rejected]
         return found
 
     def scored(self, plugin: Any, pod: Pod) -> dict[str, int]:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.sim.clock import Clock, moment_of, timestamp
+from mooring.sim.clock import Clock
+from mooring.workloads.written_values import moment as moment_of
 
 
 def run(clock: Clock) -> None:
@@ -48,7 +49,7 @@ def test_nothing_planned_has_no_next_time() -> None:
     [(0.0, "1970-01-01T00:00:00Z"), (61.9, "1970-01-01T00:01:01Z"), (1767225600.0, "2026-01-01T00:00:00Z")],
 )
 def test_timestamps_are_whole_seconds_of_utc(moment: float, text: str) -> None:
-    assert timestamp(moment) == text
+    assert Clock(moment).timestamp() == text
     assert moment_of(text) == float(int(moment))
 
 

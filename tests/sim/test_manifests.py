@@ -30,7 +30,7 @@ POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\n"
 def test_known_kinds_are_typed(api_version: str, kind: str, expected: type) -> None:
     [entry] = read(f"{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: a}}}}")
     assert type(entry.value) is expected
-    assert entry.kind == kind
+    assert entry.object.kind == kind
 
 
 def test_other_kinds_stay_plain_data() -> None:
@@ -41,7 +41,6 @@ def test_other_kinds_stay_plain_data() -> None:
         spec: {minMember: 3}
     """)
     assert entry.value is None
-    assert entry.kind == ""
     assert entry.object.key == "default/gang"
     assert entry.object.data["spec"] == {"minMember": 3}
 
@@ -85,10 +84,10 @@ def test_lists_are_flattened_however_deep() -> None:
             kind: PodList
             items: [{metadata: {name: b}}, {metadata: {name: c}}]
     """)
-    assert [(entry.kind, entry.object.key) for entry in entries] == [
-        ("Pod", "default/a"),
-        ("Pod", "default/b"),
-        ("Pod", "default/c"),
+    assert [(type(entry.value), entry.object.key) for entry in entries] == [
+        (Pod, "default/a"),
+        (Pod, "default/b"),
+        (Pod, "default/c"),
     ]
 
 

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from mooring.errors import ApiError
 from mooring.sim.result import PendingPod
 from mooring.sim.simulation import Simulation
 
@@ -216,10 +217,13 @@ def test_a_node_that_leaves_takes_its_pods() -> None:
     assert (result.summary.nodes, result.summary.end_time_s) == (1, 10.0)
 
 
-def test_a_failed_bind_is_reported_and_told() -> None:
+def test_a_failed_bind_is_reported_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*pod_and_node: str, uid: str) -> None:
+        raise ApiError(500, "the disk is full")
+
     engine = FirstFit()
     simulation = Simulation(engine, read(node("n") + pod("a")))
-    simulation.world.fail_bind(lambda pod, name: "the disk is full")
+    monkeypatch.setattr(simulation.world, "bind", refuse)
     result = simulation.run()
     assert "BindFailed" in [name for _, name in engine.heard]
     assert result.pending["default/a"].message == 'running Bind plugin "DefaultBinder": the disk is full'

@@ -69,14 +69,6 @@ def test_bound_pods_run_at_once(world: World, clock: Clock, heard: list[Event]) 
     assert heard[-1] == PodChanged(bound)
 
 
-def test_binding_patches_in_the_same_write(world: World, heard: list[Event]) -> None:
-    world.create_node(node("n"))
-    world.create_pod(pod("a"))
-    bound = world.bind("default/a", "n", patch={"metadata": {"annotations": {"gpu": "0"}}})
-    assert bound.annotations == {"gpu": "0"}
-    assert names(heard) == ["NodeAdded", "PodAdded", "PodChanged"]
-
-
 def refuse_bind(world: World, key: str, name: str, uid: str = "") -> tuple[int, str]:
     with pytest.raises(ApiError) as caught:
         world.bind(key, name, uid=uid)
@@ -125,15 +117,6 @@ def test_binding_a_pod_that_is_being_deleted(world: World) -> None:
     world.delete_pod(made.key)
     expected = (409, CONFLICT + "pod a is being deleted, cannot be assigned to a host")
     assert refuse_bind(world, "default/a", "n") == expected
-
-
-def test_binds_can_be_made_to_fail(world: World) -> None:
-    world.create_node(node("n"))
-    world.create_pod(pod("a"))
-    world.fail_bind(lambda pod, name: f"{pod.name} does not get {name}")
-    assert refuse_bind(world, "default/a", "n") == (500, "a does not get n")
-    world.fail_bind(None)
-    assert world.bind("default/a", "n").spec.node_name == "n"
 
 
 def test_gated_pods_say_so(world: World) -> None:

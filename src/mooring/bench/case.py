@@ -27,27 +27,6 @@ MakePods = Callable[[int, int], Iterator[Pod]]  # so many pods, for a cluster of
 Churn = Callable[[Engine, int], None]  # called before each measured pod with its number
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """One benchmark: a cluster, pods that are there first, pods that are measured."""
-
-    name: str
-    about: str
-    make_node: MakeNode
-    make_pods: MakePods
-    make_first_pods: MakePods | None = None
-    nodes: int = 5000
-    first_pods: int = 1000
-    pods: int = 10_000
-    policies: tuple[type[Plugin], ...] = ()
-    args: dict[str, PluginArgs] = {}  # by plugin
-    objects: tuple[Object, ...] = ()  # of other kinds, there from the start
-    churn: Churn | None = None
-    cold: bool = False  # without warming up: the first pod is measured, and told apart
-    adaptive: bool = False  # looks at as many nodes as kube-scheduler does by default
-    rested: bool = False  # the engine has had a moment without anything to do, as it has when it waits
-    arrive_together: int = ARRIVE_TOGETHER
-
-
 def node(number: int, **more: Any) -> Node:
     """A node of scheduler_perf. `labels`, `taints` and `resources` add to it."""
     name = f"node-{number}"
@@ -64,6 +43,27 @@ def node(number: int, **more: Any) -> Node:
         },
         Node,
     )
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """One benchmark: a cluster, pods that are there first, pods that are measured."""
+
+    name: str
+    about: str
+    make_pods: MakePods
+    make_first_pods: MakePods | None = None
+    make_node: MakeNode = node
+    nodes: int = 5000
+    first_pods: int = 1000
+    pods: int = 10_000
+    policies: tuple[type[Plugin], ...] = ()
+    args: dict[str, PluginArgs] = {}  # by plugin
+    objects: tuple[Object, ...] = ()  # of other kinds, there from the start
+    churn: Churn | None = None
+    cold: bool = False  # without warming up: the first pod is measured, and told apart
+    adaptive: bool = False  # looks at as many nodes as kube-scheduler does by default
+    rested: bool = False  # the engine has had a moment without anything to do, as it has when it waits
+    arrive_together: int = ARRIVE_TOGETHER
 
 
 def pod_spec(requests: dict[str, Any] | None = None, **more: Any) -> PodSpec:

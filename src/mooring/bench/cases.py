@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from mooring.bench.case import ZONE, Case, node, pod, pod_spec, pods_of
+from mooring.bench.case import ZONE, Case, MakePods, node, pod, pod_spec, pods_of
 from mooring.bench.cases_affinity import AFFINITY_CASES
 from mooring.bench.cases_constrained import CONSTRAINED_CASES
 from mooring.bench.cases_gangs import GANG_CASES
@@ -58,10 +59,6 @@ class UndeclaredColumns(Plugin):
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> Ints:
         return 100 - np.minimum(100, nodes.pod_count)
-
-
-def _plain_node(number: int) -> Node:
-    return node(number)
 
 
 def _zoned_node(number: int) -> Node:
@@ -124,40 +121,25 @@ def _deleted_in_the_queue(engine: Engine, number: int) -> None:
     engine.handle(PodChanged(msgspec.structs.replace(queued, metadata=meta)), 0.0)
 
 
-def _gated(count: int, nodes: int) -> Iterator[Pod]:
-    return pods_of(pod_spec({}, schedulingGates=[{"name": "wait"}]), "gated")(count, nodes)
+def _after_plain_pods(name: str, about: str, make_pods: MakePods = BASIC, **more: Any) -> Case:
+    return Case(name=name, about=about, make_first_pods=FIRST, make_pods=make_pods, **more)
 
 
 CASES: dict[str, Case] = {
     case.name: case
     for case in (
-        Case(
-            name="SchedulingBasic",
-            about="pods that are all alike",
-            make_node=_plain_node,
-            make_first_pods=FIRST,
-            make_pods=BASIC,
-        ),
-        Case(
-            name="SchedulingNodeAffinity",
-            about="required node affinity to a zone every node is in",
+        _after_plain_pods("SchedulingBasic", "pods that are all alike"),
+        _after_plain_pods(
+            "SchedulingNodeAffinity",
+            "required node affinity to a zone every node is in",
+            pods_of(pod_spec(affinity=_zone_affinity())),
             make_node=_zoned_node,
-            make_first_pods=FIRST,
-            make_pods=pods_of(pod_spec(affinity=_zone_affinity())),
         ),
-        Case(
-            name="SchedulingDaemonset",
-            about="each pod is pinned to one node by name",
-            make_node=_plain_node,
-            make_first_pods=FIRST,
-            make_pods=_daemon_pods,
-        ),
-        Case(
-            name="SchedulingSecrets",
-            about="pods with a secret volume",
-            make_node=_plain_node,
-            make_first_pods=FIRST,
-            make_pods=pods_of(pod_spec(volumes=[{"name": "s", "secret": {"secretName": "s"}}])),
+        _after_plain_pods("SchedulingDaemonset", "each pod is pinned to one node by name", _daemon_pods),
+        _after_plain_pods(
+            "SchedulingSecrets",
+            "pods with a secret volume",
+            pods_of(pod_spec(volumes=[{"name": "s", "secret": {"secretName": "s"}}])),
         ),
         Case(
             name="SchedulingWithExtendedResource",
@@ -172,24 +154,18 @@ CASES: dict[str, Case] = {
             name="SchedulingWhileGated",
             about="10,000 gated pods wait while pods that ask for nothing are placed",
             make_node=lambda number: node(number, resources={"pods": "40000"}),
-            make_first_pods=_gated,
+            make_first_pods=pods_of(pod_spec({}, schedulingGates=[{"name": "wait"}]), "gated"),
             make_pods=pods_of(pod_spec({})),
             nodes=1,
             first_pods=10_000,
             pods=20_000,
         ),
-        Case(
-            name="Unschedulable",
-            about="pods that fit nowhere arrive among those that do",
-            make_node=_plain_node,
-            make_first_pods=FIRST,
-            make_pods=BASIC,
-            churn=_never_fits,
+        _after_plain_pods(
+            "Unschedulable", "pods that fit nowhere arrive among those that do", churn=_never_fits
         ),
         Case(
             name="SchedulingWithMixedChurn",
             about="a node and a pod that fits nowhere come and go",
-            make_node=_plain_node,
             first_pods=0,
             make_pods=BASIC,
             churn=_mixed_churn,
@@ -197,7 +173,6 @@ CASES: dict[str, Case] = {
         Case(
             name="SchedulingDeletedPodsWithFinalizers",
             about="as many pods are deleted while they wait, and stay",
-            make_node=_plain_node,
             first_pods=0,
             make_pods=pods_of(pod_spec({})),
             pods=5000,
@@ -208,46 +183,25 @@ CASES: dict[str, Case] = {
         *CONSTRAINED_CASES,
         *PREEMPTION_CASES,
         *GANG_CASES,
-        Case(
-            name="ManyClasses",
-            about="1,000 kinds of pods, one after the other",
-            make_node=_plain_node,
-            make_first_pods=FIRST,
-            make_pods=_classes,
-            pods=5000,
+        _after_plain_pods("ManyClasses", "1,000 kinds of pods, one after the other", _classes, pods=5000),
+        _after_plain_pods(
+            "RowPolicy", "SchedulingBasic with a per-node Python policy declared ROW", policies=(KeepClear,)
         ),
-        Case(
-            name="RowPolicy",
-            about="SchedulingBasic with a per-node Python policy declared ROW",
-            make_node=_plain_node,
-            make_first_pods=FIRST,
-            make_pods=BASIC,
-            policies=(KeepClear,),
-        ),
-        Case(
-            name="FullEvaluation",
-            about="SchedulingBasic with the same policy over columns, undeclared: all nodes, every time",
-            make_node=_plain_node,
-            make_first_pods=FIRST,
-            make_pods=BASIC,
+        _after_plain_pods(
+            "FullEvaluation",
+            "SchedulingBasic with the same policy over columns, undeclared: all nodes, every time",
             policies=(UndeclaredColumns,),
             pods=2000,
         ),
-        Case(
-            name="FullEvaluationPerNode",
-            about="the same, one node at a time: two calls of Python for every node and pod",
-            make_node=_plain_node,
-            make_first_pods=FIRST,
-            make_pods=BASIC,
+        _after_plain_pods(
+            "FullEvaluationPerNode",
+            "the same, one node at a time: two calls of Python for every node and pod",
             policies=(Undeclared,),
             pods=500,
         ),
-        Case(
-            name="FullEvaluationAdaptive",
-            about="one node at a time, for as many nodes as kube-scheduler looks for (adaptive: true)",
-            make_node=_plain_node,
-            make_first_pods=FIRST,
-            make_pods=BASIC,
+        _after_plain_pods(
+            "FullEvaluationAdaptive",
+            "one node at a time, for as many nodes as kube-scheduler looks for (adaptive: true)",
             policies=(Undeclared,),
             pods=2000,
             adaptive=True,

@@ -14,25 +14,15 @@ FIRST_NAMESPACE, MEASURED_NAMESPACE = "sched-0", "sched-1"
 TEAM = {"team": "devops"}
 TEAM_NAMESPACES = 100
 MEASURED_TEAM_NAMESPACE = "measured"
+BOTH_NAMESPACES: dict[str, Any] = {"namespaces": [MEASURED_NAMESPACE, FIRST_NAMESPACE]}
+OF_THE_TEAM: dict[str, Any] = {"namespaceSelector": {"matchLabels": TEAM}}
 SHOWN_AFTER = 100  # pods
 NEAR, APART = "podAffinity", "podAntiAffinity"
 GREEN, BLUE, RED, YELLOW = ({"color": name} for name in ("green", "blue", "red", "yellow"))
 
 
-def _plain_node(number: int) -> Node:
-    return node(number)
-
-
 def _zone_1_node(number: int) -> Node:
     return node(number, labels={ZONE: "zone1"})
-
-
-def _both_namespaces() -> dict[str, Any]:
-    return {"namespaces": [MEASURED_NAMESPACE, FIRST_NAMESPACE]}
-
-
-def _of_the_team() -> dict[str, Any]:
-    return {"namespaceSelector": {"matchLabels": TEAM}}
 
 
 def _required(kind: str, labels: dict[str, str], key: str, **where: Any) -> PodSpec:
@@ -55,14 +45,14 @@ def _measured(spec: PodSpec, labels: dict[str, str]) -> MakePods:
 
 
 ASKS_NOTHING = pod_spec({})
-APART_GREEN = _required(APART, GREEN, HOST, **_both_namespaces())
-NEAR_BLUE = _required(NEAR, BLUE, ZONE, **_both_namespaces())
-NEAR_RED = _preferred(NEAR, RED, HOST, **_both_namespaces())
-APART_YELLOW = _preferred(APART, YELLOW, HOST, **_both_namespaces())
-TEAM_APART_GREEN = _required(APART, GREEN, HOST, **_of_the_team())
-TEAM_NEAR_BLUE = _required(NEAR, BLUE, ZONE, **_of_the_team())
-TEAM_NEAR_RED = _preferred(NEAR, RED, HOST, **_of_the_team())
-TEAM_APART_YELLOW = _preferred(APART, YELLOW, HOST, **_of_the_team())
+APART_GREEN = _required(APART, GREEN, HOST, **BOTH_NAMESPACES)
+NEAR_BLUE = _required(NEAR, BLUE, ZONE, **BOTH_NAMESPACES)
+NEAR_RED = _preferred(NEAR, RED, HOST, **BOTH_NAMESPACES)
+APART_YELLOW = _preferred(APART, YELLOW, HOST, **BOTH_NAMESPACES)
+TEAM_APART_GREEN = _required(APART, GREEN, HOST, **OF_THE_TEAM)
+TEAM_NEAR_BLUE = _required(NEAR, BLUE, ZONE, **OF_THE_TEAM)
+TEAM_NEAR_RED = _preferred(NEAR, RED, HOST, **OF_THE_TEAM)
+TEAM_APART_YELLOW = _preferred(APART, YELLOW, HOST, **OF_THE_TEAM)
 
 
 def _of_five_kinds(count: int, nodes: int) -> Iterator[Pod]:
@@ -89,10 +79,6 @@ def _first_of_team(spec: PodSpec, labels: dict[str, str]) -> MakePods:
     return make
 
 
-def _measured_of_team(spec: PodSpec, labels: dict[str, str]) -> MakePods:
-    return pods_of(spec, "pod", labels, MEASURED_TEAM_NAMESPACE)
-
-
 def _team_namespaces() -> tuple[Object, ...]:
     names = (*(f"team-{number}" for number in range(TEAM_NAMESPACES)), MEASURED_TEAM_NAMESPACE)
     return tuple(plain_object("Namespace", ObjectMeta(name=name, labels=TEAM)) for name in names)
@@ -112,49 +98,51 @@ def _of_gated(count: int, nodes: int) -> Iterator[Pod]:
     return pods_of(spec, "gated", GREEN)(count, nodes)
 
 
+def _of_one_kind(name: str, about: str, spec: PodSpec, labels: dict[str, str], **more: Any) -> Case:
+    """Pods want, or keep away from, pods like themselves."""
+    first, measured = _first(spec, labels), _measured(spec, labels)
+    fields: dict[str, Any] = {"first_pods": 5000, "pods": 5000, **more}
+    return Case(name=name, about=about, make_first_pods=first, make_pods=measured, **fields)
+
+
+def _of_one_team(name: str, about: str, spec: PodSpec, labels: dict[str, str], **more: Any) -> Case:
+    """The same with pods of a team, in its hundred namespaces and in one more."""
+    return Case(
+        name=name,
+        about=about,
+        make_first_pods=_first_of_team(spec, labels),
+        make_pods=pods_of(spec, "pod", labels, MEASURED_TEAM_NAMESPACE),
+        objects=_team_namespaces(),
+        **more,
+    )
+
+
 AFFINITY_CASES: Final = (
-    Case(
-        name="SchedulingPodAntiAffinity",
-        about="required anti-affinity by host: one pod a node",
-        make_node=_plain_node,
-        make_first_pods=_first(APART_GREEN, GREEN),
-        make_pods=_measured(APART_GREEN, GREEN),
+    _of_one_kind(
+        "SchedulingPodAntiAffinity",
+        "required anti-affinity by host: one pod a node",
+        APART_GREEN,
+        GREEN,
+        first_pods=1000,
         pods=2000,
     ),
     Case(
         name="SchedulingPodMatchingAntiAffinity",
         about="plain pods that others keep away by anti-affinity",
-        make_node=_plain_node,
         make_first_pods=_first(APART_GREEN, GREEN),
         make_pods=_measured(pod_spec(), GREEN),
         pods=5000,
     ),
-    Case(
-        name="SchedulingPodAffinity",
-        about="required affinity to pods of the zone every node is in",
+    _of_one_kind(
+        "SchedulingPodAffinity",
+        "required affinity to pods of the zone every node is in",
+        NEAR_BLUE,
+        BLUE,
         make_node=_zone_1_node,
-        make_first_pods=_first(NEAR_BLUE, BLUE),
-        make_pods=_measured(NEAR_BLUE, BLUE),
-        first_pods=5000,
-        pods=5000,
     ),
-    Case(
-        name="SchedulingPreferredPodAffinity",
-        about="preferred affinity by host",
-        make_node=_plain_node,
-        make_first_pods=_first(NEAR_RED, RED),
-        make_pods=_measured(NEAR_RED, RED),
-        first_pods=5000,
-        pods=5000,
-    ),
-    Case(
-        name="SchedulingPreferredPodAntiAffinity",
-        about="preferred anti-affinity by host",
-        make_node=_plain_node,
-        make_first_pods=_first(APART_YELLOW, YELLOW),
-        make_pods=_measured(APART_YELLOW, YELLOW),
-        first_pods=5000,
-        pods=5000,
+    _of_one_kind("SchedulingPreferredPodAffinity", "preferred affinity by host", NEAR_RED, RED),
+    _of_one_kind(
+        "SchedulingPreferredPodAntiAffinity", "preferred anti-affinity by host", APART_YELLOW, YELLOW
     ),
     Case(
         name="MixedSchedulingBasePod",
@@ -165,44 +153,37 @@ AFFINITY_CASES: Final = (
         first_pods=10_000,
         pods=5000,
     ),
-    Case(
-        name="SchedulingRequiredPodAntiAffinityWithNSSelector",
-        about="required anti-affinity by host to pods of 100 selected namespaces",
-        make_node=_plain_node,
-        make_first_pods=_first_of_team(TEAM_APART_GREEN, GREEN),
-        make_pods=_measured_of_team(TEAM_APART_GREEN, GREEN),
-        objects=_team_namespaces(),
+    _of_one_team(
+        "SchedulingRequiredPodAntiAffinityWithNSSelector",
+        "required anti-affinity by host to pods of 100 selected namespaces",
+        TEAM_APART_GREEN,
+        GREEN,
         nodes=6000,
         first_pods=4000,
         pods=2000,
     ),
-    Case(
-        name="SchedulingPreferredAntiAffinityWithNSSelector",
-        about="preferred anti-affinity by host to pods of 100 selected namespaces",
-        make_node=_plain_node,
-        make_first_pods=_first_of_team(TEAM_APART_YELLOW, YELLOW),
-        make_pods=_measured_of_team(TEAM_APART_YELLOW, YELLOW),
-        objects=_team_namespaces(),
+    _of_one_team(
+        "SchedulingPreferredAntiAffinityWithNSSelector",
+        "preferred anti-affinity by host to pods of 100 selected namespaces",
+        TEAM_APART_YELLOW,
+        YELLOW,
         first_pods=4000,
         pods=2000,
     ),
-    Case(
-        name="SchedulingRequiredPodAffinityWithNSSelector",
-        about="required affinity by zone to pods of 100 selected namespaces",
+    _of_one_team(
+        "SchedulingRequiredPodAffinityWithNSSelector",
+        "required affinity by zone to pods of 100 selected namespaces",
+        TEAM_NEAR_BLUE,
+        BLUE,
         make_node=_zone_1_node,
-        make_first_pods=_first_of_team(TEAM_NEAR_BLUE, BLUE),
-        make_pods=_measured_of_team(TEAM_NEAR_BLUE, BLUE),
-        objects=_team_namespaces(),
         first_pods=5000,
         pods=2000,
     ),
-    Case(
-        name="SchedulingPreferredAffinityWithNSSelector",
-        about="preferred affinity by host to pods of 100 selected namespaces",
-        make_node=_plain_node,
-        make_first_pods=_first_of_team(TEAM_NEAR_RED, RED),
-        make_pods=_measured_of_team(TEAM_NEAR_RED, RED),
-        objects=_team_namespaces(),
+    _of_one_team(
+        "SchedulingPreferredAffinityWithNSSelector",
+        "preferred affinity by host to pods of 100 selected namespaces",
+        TEAM_NEAR_RED,
+        RED,
         first_pods=5000,
         pods=5000,
     ),

@@ -22,14 +22,9 @@ def _zoned_node(number: int) -> Node:
     return node(number, labels={ZONE: f"zone-{number % ZONES}", DISK: "ssd" if number % 2 else "hdd"})
 
 
-def _spread(key: str, otherwise: str, labels: dict[str, str], max_skew: int = 1) -> dict[str, Any]:
+def _spread(key: str, otherwise: str, labels: dict[str, str]) -> dict[str, Any]:
     selector = {"matchLabels": labels}
-    return {
-        "maxSkew": max_skew,
-        "topologyKey": key,
-        "whenUnsatisfiable": otherwise,
-        "labelSelector": selector,
-    }
+    return {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": otherwise, "labelSelector": selector}
 
 
 def _term(key: str, labels: dict[str, str]) -> dict[str, Any]:

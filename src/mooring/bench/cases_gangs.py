@@ -35,10 +35,6 @@ def _gangs_of(size: int, **annotations: str) -> MakePods:
     return make
 
 
-def _plain_node(number: int) -> Node:
-    return node(number)
-
-
 def _racked_node(number: int) -> Node:
     rack = number % RACKS
     return node(number, labels={ROW: f"row-{rack % ROWS}", RACK: f"rack-{rack}"})
@@ -63,7 +59,6 @@ GANG_CASES: Final = (
     Case(
         name="Gang",
         about="gangs of 50 pods that start together or not at all",
-        make_node=_plain_node,
         make_pods=_gangs_of(SIZE),
         pods=100 * SIZE,
         arrive_together=SIZE,

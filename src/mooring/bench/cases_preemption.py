@@ -20,10 +20,6 @@ URGENT = {"app": "urgent"}
 WANTED = {"cpu": "1", "memory": "500Mi"}
 
 
-def _plain_node(number: int) -> Node:
-    return node(number)
-
-
 def _zoned_node(number: int) -> Node:
     return node(number, labels={ZONE: f"zone-{number % ZONES}"})
 
@@ -82,7 +78,6 @@ def _apart_and_spread() -> dict[str, Any]:
 
 def _crowded(name: str, about: str, **more: Any) -> Case:
     fields: dict[str, Any] = {
-        "make_node": _plain_node,
         "make_first_pods": _crowd,
         "make_pods": pods_of(pod_spec(WANTED, priority=10)),
         "objects": _budgets(),
@@ -97,7 +92,6 @@ PREEMPTION_CASES: Final = (
     Case(
         name="PreemptionBasic",
         about="every pod preempts three less important ones",
-        make_node=_plain_node,
         make_first_pods=pods_of(pod_spec({"cpu": "900m", "memory": "500Mi"}), "first"),
         make_pods=pods_of(pod_spec({"cpu": "3", "memory": "500Mi"}, priority=10)),
         nodes=1000,

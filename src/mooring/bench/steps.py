@@ -11,7 +11,7 @@ import signal
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Final, Self
 
 import msgspec
@@ -62,9 +62,7 @@ class Steps:
         signal.setitimer(signal.ITIMER_PROF, EVERY_S, EVERY_S)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         signal.signal(signal.SIGPROF, signal.SIG_IGN)  # one may still be on its way
 

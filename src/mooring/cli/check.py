@@ -11,7 +11,7 @@ import msgspec
 
 from mooring.app.apart import Found, check_apart
 from mooring.app.making import make_engine, read_config
-from mooring.cli.values import EXISTING_FILE, EXISTING_FOLDER, DurationType, GatesType
+from mooring.cli.values import DURATION, EXISTING_FILE, EXISTING_FOLDER, GATES
 from mooring.config.feature_gates import FeatureGates
 from mooring.errors import InputError, Mistake
 from mooring.framework.loading.discovery import import_built_in, plugins_in_file
@@ -23,10 +23,8 @@ from mooring.plugins.catalogue import add_policies, make_registry
 @click.option(
     "--policies", type=EXISTING_FOLDER, help="A folder of Python policies the configurations may name."
 )
-@click.option("--feature-gates", "gates", type=GatesType(), help="Feature gates, such as A=true,B=false.")
-@click.option(
-    "--timeout", "limit_s", type=DurationType(), default="20s", show_default=True, help="For each file."
-)
+@click.option("--feature-gates", "gates", type=GATES, help="Feature gates, such as A=true,B=false.")
+@click.option("--timeout", "limit_s", type=DURATION, default="20s", show_default=True, help="For each file.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of {place, what} objects.")
 def command(
     files: Sequence[Path], policies: Path | None, gates: FeatureGates | None, limit_s: float, as_json: bool

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import click
 
 from mooring.app.options import OPEN_PATHS, SECURE_PORT
-from mooring.cli.run_values import CiphersType, ListType, SniType, TlsVersionType
-from mooring.cli.values import EXISTING_FILE, DurationType
+from mooring.cli.run_values import CERTIFICATE_AND_KEY, CIPHER_SUITES, TLS_VERSION, WORDS
+from mooring.cli.values import DURATION, EXISTING_FILE
 
 Decorated = TypeVar("Decorated", bound=Callable[..., object])
 Option = Callable[[Decorated], Decorated]
@@ -40,14 +40,14 @@ SERVING = (
     click.option("--tls-cert-file", type=EXISTING_FILE, help="The certificate; a self-signed one without."),
     click.option("--tls-private-key-file", type=EXISTING_FILE, help="Its key."),
     click.option(
-        "--tls-sni-cert-key", type=SniType(), multiple=True, metavar="CERT,KEY[:NAMES]",
+        "--tls-sni-cert-key", type=CERTIFICATE_AND_KEY, multiple=True, metavar="CERT,KEY[:NAMES]",
         help="A certificate and its key for clients that ask for one of these names.",
     ),
     click.option(
-        "--tls-min-version", type=TlsVersionType(), default="VersionTLS12",
+        "--tls-min-version", type=TLS_VERSION, default="VersionTLS12",
         help="VersionTLS12 or VersionTLS13.",
     ),
-    click.option("--tls-cipher-suites", type=CiphersType(), default=(), help="By Go's names."),
+    click.option("--tls-cipher-suites", type=CIPHER_SUITES, default=(), help="By Go's names."),
 )  # fmt: skip
 
 TRUST = (
@@ -63,33 +63,33 @@ TRUST = (
         "--authentication-tolerate-lookup-failure", **TRUTH, default=True,
         help="Go on when that cannot be looked up. [default: true]",
     ),
-    click.option("--authentication-token-webhook-cache-ttl", type=DurationType(), default="10s"),
+    click.option("--authentication-token-webhook-cache-ttl", type=DURATION, default="10s"),
     click.option("--client-ca-file", type=EXISTING_FILE, help="Whose client certificates count."),
     click.option("--requestheader-client-ca-file", type=EXISTING_FILE, help="Whose front proxies count."),
-    click.option("--requestheader-allowed-names", type=ListType(), default=()),
-    click.option("--requestheader-username-headers", type=ListType(), default="x-remote-user"),
-    click.option("--requestheader-uid-headers", type=ListType(), default=()),
-    click.option("--requestheader-group-headers", type=ListType(), default="x-remote-group"),
-    click.option("--requestheader-extra-headers-prefix", type=ListType(), default="x-remote-extra-"),
+    click.option("--requestheader-allowed-names", type=WORDS, default=()),
+    click.option("--requestheader-username-headers", type=WORDS, default="x-remote-user"),
+    click.option("--requestheader-uid-headers", type=WORDS, default=()),
+    click.option("--requestheader-group-headers", type=WORDS, default="x-remote-group"),
+    click.option("--requestheader-extra-headers-prefix", type=WORDS, default="x-remote-extra-"),
     click.option(
         "--authorization-kubeconfig", type=EXISTING_FILE,
         help="The API server that knows who may what; the one that is scheduled without.",
     ),
     click.option(
-        "--authorization-always-allow-paths", type=ListType(), default=",".join(OPEN_PATHS),
+        "--authorization-always-allow-paths", type=WORDS, default=",".join(OPEN_PATHS),
         show_default=True, help="Paths anybody may read.",
     ),
-    click.option("--authorization-webhook-cache-authorized-ttl", type=DurationType(), default="10s"),
-    click.option("--authorization-webhook-cache-unauthorized-ttl", type=DurationType(), default="10s"),
+    click.option("--authorization-webhook-cache-authorized-ttl", type=DURATION, default="10s"),
+    click.option("--authorization-webhook-cache-unauthorized-ttl", type=DURATION, default="10s"),
 )  # fmt: skip
 
 ELECTION = (
     click.option(
         "--leader-elect", **TRUTH, help="One of several replicas schedules at a time. [default: true]"
     ),
-    click.option("--leader-elect-lease-duration", type=DurationType(), help="[default: 15s]"),
-    click.option("--leader-elect-renew-deadline", type=DurationType(), help="[default: 10s]"),
-    click.option("--leader-elect-retry-period", type=DurationType(), help="[default: 2s]"),
+    click.option("--leader-elect-lease-duration", type=DURATION, help="[default: 15s]"),
+    click.option("--leader-elect-renew-deadline", type=DURATION, help="[default: 10s]"),
+    click.option("--leader-elect-retry-period", type=DURATION, help="[default: 2s]"),
     click.option("--leader-elect-resource-lock", type=click.Choice(["leases"]), help="[default: leases]"),
     click.option("--leader-elect-resource-name", help="[default: kube-scheduler]"),
     click.option("--leader-elect-resource-namespace", help="[default: kube-system]"),
@@ -104,7 +104,7 @@ WITHOUT_EFFECT = {
     "tls-curve-preferences": ({}, "OpenSSL chooses"),
     "contention-profiling": (TRUTH, "there are no goroutines that could contend"),
     "kube-api-content-type": ({}, "the API server is asked for JSON"),
-    "pod-max-in-unschedulable-pods-duration": ({"type": DurationType()}, "it is five minutes"),
+    "pod-max-in-unschedulable-pods-duration": ({"type": DURATION}, "it is five minutes"),
     "emulated-version": ({"multiple": True}, NOT_EMULATED),
     "min-compatibility-version": ({"multiple": True}, NOT_EMULATED),
     "allow-metric-labels": ({"multiple": True}, "values of labels are bounded"),

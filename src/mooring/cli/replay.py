@@ -37,10 +37,7 @@ def command(file: Path, config: Path | None, policies: Path | None, show: int, a
     found: list[Difference] = []
     with watched(policies, "replaying") as update:
         player = Player(
-            file,
-            config=config,
-            policies=policies,
-            progress=lambda entries: update(completed=entries),
+            file, config=config, policies=policies, progress=lambda entries: update(completed=entries)
         )
         for difference in player.differences():
             if len(found) < show:

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from mooring.cli.flags import ELECTION, IGNORED, SERVING, TRUST, TRUTH, all_of, without_effect
-from mooring.cli.run_values import ListType, ModulesType, VerbosityType
+from mooring.cli.run_values import VERBOSITIES_OF_MODULES, VERBOSITY, WORDS
 from mooring.cli.values import EXISTING_FILE, EXISTING_FOLDER
 from mooring.config.feature_gates import parse_feature_gates
 from mooring.logs import configure
@@ -48,7 +48,7 @@ def show_version(ctx: click.Context, param: click.Parameter, value: str | None) 
 @all_of(TRUST)
 @all_of(ELECTION)
 @click.option("--profiling", **TRUTH, default=True, help="Serve the debug flags and the profile.")
-@click.option("--disabled-metrics", type=ListType(), default=(), help="Metrics that are not shown.")
+@click.option("--disabled-metrics", type=WORDS, default=(), help="Metrics that are not shown.")
 @click.option("--seed", type=int, help="Draws ties, so that runs repeat; from the system without.")
 @click.option(
     "--record",
@@ -63,8 +63,8 @@ def show_version(ctx: click.Context, param: click.Parameter, value: str | None) 
     metavar="MB",
     help="Recording ends when the file is so large.",
 )
-@click.option("-v", "--v", "verbosity", type=VerbosityType(), default=0, help="How much is logged, 0 to 10.")
-@click.option("--vmodule", type=ModulesType(), default=(), help="The same for single modules.")
+@click.option("-v", "--v", "verbosity", type=VERBOSITY, default=0, help="How much is logged, 0 to 10.")
+@click.option("--vmodule", type=VERBOSITIES_OF_MODULES, default=(), help="The same for single modules.")
 @click.option(
     "--logging-format", "--log-format", "log_format", type=click.Choice(["text", "json"]), default="text",
     show_default=True,

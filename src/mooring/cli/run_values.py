@@ -5,97 +5,66 @@ from __future__ import annotations
 import ssl
 from pathlib import Path
 
-import click
-
+from mooring.cli.values import ReadBy
 from mooring.errors import did_you_mean
 from mooring.logs.verbosity import MOST
 from mooring.web.ciphers import OF_TLS_13, SUITES, VERSIONS
 from mooring.web.tls import Pair
 
 
-class ListType(click.ParamType[tuple[str, ...]]):
+def _words(text: str) -> tuple[str, ...]:
     """Words with commas between them."""
-
-    name = "strings"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        if isinstance(value, tuple):
-            return value
-        return tuple(word for word in map(str.strip, str(value).split(",")) if word)
+    return tuple(word for word in map(str.strip, text.split(",")) if word)
 
 
-class CiphersType(ListType):
+def _cipher_suites(text: str) -> tuple[str, ...]:
     """Cipher suites by Go's names."""
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        names = super().convert(value, param, ctx)
-        for name in names:
-            if name not in SUITES and name not in OF_TLS_13:
-                near = did_you_mean(name, [*SUITES, *OF_TLS_13])
-                self.fail(f"Cipher suite {name} not supported or doesn't exist.{near}", param, ctx)
-        return names
+    names = _words(text)
+    for name in names:
+        if name not in SUITES and name not in OF_TLS_13:
+            near = did_you_mean(name, [*SUITES, *OF_TLS_13])
+            raise ValueError(f"Cipher suite {name} not supported or doesn't exist.{near}")
+    return names
 
 
-class TlsVersionType(click.ParamType[ssl.TLSVersion]):
+def _tls_version(text: str) -> ssl.TLSVersion:
     """A version of TLS by Go's name."""
-
-    name = "version"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> ssl.TLSVersion:
-        if isinstance(value, ssl.TLSVersion):
-            return value
-        if str(value) not in VERSIONS:
-            self.fail(f'unknown tls version "{value}": it is one of {", ".join(VERSIONS)}', param, ctx)
-        return VERSIONS[str(value)]
+    if text not in VERSIONS:
+        raise ValueError(f'unknown tls version "{text}": it is one of {", ".join(VERSIONS)}')
+    return VERSIONS[text]
 
 
-class SniType(click.ParamType[Pair]):
+def _certificate_and_key(text: str) -> Pair:
     """`cert,key`, or `cert,key:name,name`."""
-
-    name = "pair"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Pair:
-        if isinstance(value, Pair):
-            return value
-        files, _, names = str(value).partition(":")
-        certificate, comma, key = files.partition(",")
-        if not comma or not certificate or not key or "," in key:
-            self.fail("expected comma separated certificate and key file paths", param, ctx)
-        return Pair(Path(certificate), Path(key), tuple(name for name in names.split(",") if name))
+    files, _, names = text.partition(":")
+    certificate, comma, key = files.partition(",")
+    if not comma or not certificate or not key or "," in key:
+        raise ValueError("expected comma separated certificate and key file paths")
+    return Pair(Path(certificate), Path(key), tuple(name for name in names.split(",") if name))
 
 
-class VerbosityType(click.ParamType[int]):
+def _verbosity(text: str) -> int:
     """0 to 10; more is as much as there is. `-v=2`, as Go takes it, is `-v 2`."""
-
-    name = "level"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        text = str(value).removeprefix("=")
-        if not text.isascii() or not text.isdecimal():
-            self.fail(f'"{value}" is not a level from 0 to 10', param, ctx)
-        return min(int(text[:9]), MOST)
+    level = text.removeprefix("=")
+    if not level.isascii() or not level.isdecimal():
+        raise ValueError(f'"{text}" is not a level from 0 to 10')
+    return min(int(level[:9]), MOST)
 
 
-class ModulesType(click.ParamType[tuple[tuple[str, int], ...]]):
+def _verbosities_of_modules(text: str) -> tuple[tuple[str, int], ...]:
     """`pattern=N,...`: verbosities of single modules."""
+    found = []
+    for part in _words(text):
+        pattern, _, level = part.partition("=")
+        if not pattern or not level.isdecimal():
+            raise ValueError(f'"{part}" has to be pattern=N')
+        found.append((pattern, min(int(level[:9]), MOST)))
+    return tuple(found)
 
-    name = "pattern=N,..."
 
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[tuple[str, int], ...]:
-        if isinstance(value, tuple):
-            return value
-        found = []
-        for part in filter(None, map(str.strip, str(value).split(","))):
-            pattern, _, level = part.partition("=")
-            if not pattern or not level.isdecimal():
-                self.fail(f'"{part}" has to be pattern=N', param, ctx)
-            found.append((pattern, min(int(level[:9]), MOST)))
-        return tuple(found)
+WORDS = ReadBy("strings", _words)
+CIPHER_SUITES = ReadBy("strings", _cipher_suites)
+TLS_VERSION = ReadBy("version", _tls_version)
+CERTIFICATE_AND_KEY = ReadBy("pair", _certificate_and_key)
+VERBOSITY = ReadBy("level", _verbosity)
+VERBOSITIES_OF_MODULES = ReadBy("pattern=N,...", _verbosities_of_modules)

@@ -10,7 +10,7 @@ import click
 from mooring.app.simulating import simulate
 from mooring.cli.placements import print_result
 from mooring.cli.policies import watched
-from mooring.cli.values import EXISTING_FILE, EXISTING_FOLDER, DurationType, GatesType
+from mooring.cli.values import DURATION, EXISTING_FILE, EXISTING_FOLDER, GATES
 from mooring.config.feature_gates import FeatureGates
 from mooring.sim.report import write_report
 from mooring.sim.result import Result, to_json
@@ -25,10 +25,8 @@ from mooring.sim.result import Result, to_json
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Draws ties and generated names; runs repeat."
 )
-@click.option(
-    "--until", type=DurationType(), help="Stop after this much simulated time, such as 90s or 1h30m."
-)
-@click.option("--feature-gates", "gates", type=GatesType(), help="Feature gates, such as A=true,B=false.")
+@click.option("--until", type=DURATION, help="Stop after this much simulated time, such as 90s or 1h30m.")
+@click.option("--feature-gates", "gates", type=GATES, help="Feature gates, such as A=true,B=false.")
 @click.option(
     "--scores", is_flag=True, help="With --json: the total of every feasible node for each pod placed."
 )

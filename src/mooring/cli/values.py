@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from mooring.config.durations import Duration
-from mooring.config.feature_gates import FeatureGates, parse_feature_gates
+from mooring.config.feature_gates import parse_feature_gates
 
-EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-EXISTING_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+T = TypeVar("T")
 
 
-class DurationType(click.ParamType[Duration]):
-    """A duration as Kubernetes writes them: 90s, 1h30m."""
+class ReadBy(click.ParamType[T]):
+    """Values that a function reads from text; its ValueError says what is wrong with one."""
 
-    name = "duration"
+    def __init__(self, name: str, read: Callable[[str], T]) -> None:
+        self.name = name
+        self._read = read
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Duration:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
         try:
-            return value if isinstance(value, Duration) else Duration.parse(str(value))
+            return self._read(value) if isinstance(value, str) else value
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
 
-class GatesType(click.ParamType[FeatureGates]):
-    """Feature gates as kube-scheduler takes them: A=true,B=false."""
-
-    name = "gates"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> FeatureGates:
-        return value if isinstance(value, FeatureGates) else parse_feature_gates(str(value))
+EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+EXISTING_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+DURATION = ReadBy("duration", Duration.parse)  # as Kubernetes writes them: 90s, 1h30m
+GATES = ReadBy("gates", parse_feature_gates)  # as kube-scheduler takes them: A=true,B=false

@@ -52,7 +52,7 @@ def set_hold(cluster: Cluster, placed: Placed, hold: Hold) -> Change:
     placed.hold = hold
     if goes != (before is RELEASING):
         if placed.row is not None:
-            cluster.nodes.charge_releasing(placed.row, placed.charge, 1 if goes else -1)
+            cluster.nodes.journal.write(placed.row)
         for observer in cluster.observers:
             tell = observer.evicted if goes else observer.kept
             tell(placed)
@@ -117,13 +117,10 @@ def drop_node(cluster: Cluster, row: int) -> Change:
 def _count_in(cluster: Cluster, resources: list[str]) -> None:
     """Pods may have taken a resource before any node had it."""
     for placed in cluster.pods.by_uid.values():
-        for name, amount in placed.charge.amounts:
-            if placed.row is not None and name in resources:
-                taken = 0 if placed.hold is PROMISED else amount
-                leaving = amount if placed.hold is RELEASING else 0
-                cluster.nodes.count_in(
-                    placed.row, name, requested=taken, releasing=leaving, promised=amount - taken
-                )
+        if placed.row is not None and placed.hold is not PROMISED:
+            for name, amount in placed.charge.amounts:
+                if name in resources:
+                    cluster.nodes.count_in(placed.row, name, amount)
 
 
 def _charge(cluster: Cluster, placed: Placed, sign: int) -> None:
@@ -131,12 +128,10 @@ def _charge(cluster: Cluster, placed: Placed, sign: int) -> None:
     if row is None:
         return
     if placed.hold is PROMISED:
-        nodes.charge_promised(row, placed.charge, sign)
+        nodes.journal.write(row)
         return
     cluster.counts.change(placed, sign)
     nodes.charge(row, placed.charge, sign)
-    if placed.hold is RELEASING:
-        nodes.charge_releasing(row, placed.charge, sign)
 
 
 def same_to_plugins(old: Pod, new: Pod) -> bool:

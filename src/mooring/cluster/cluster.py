@@ -87,13 +87,8 @@ class Cluster:
             memory = sum(p.charge.nonzero_memory for p in holding)
             self._check_row(row, "nonzero memory", nodes.nonzero_memory.at[row], memory)
             for name, columns in nodes.resources.items():
-                sums = {"requested": 0, "releasing": 0, "promised": 0}
-                for pod in placed:
-                    amount = dict(pod.charge.amounts).get(name, 0)
-                    sums["promised" if pod.hold is Hold.PROMISED else "requested"] += amount
-                    sums["releasing"] += amount if pod.hold is Hold.RELEASING else 0
-                for kind, total in sums.items():
-                    self._check_row(row, f"{kind} {name}", getattr(columns, kind).at[row], total)
+                total = sum(dict(pod.charge.amounts).get(name, 0) for pod in holding)
+                self._check_row(row, f"requested {name}", columns.requested.at[row], total)
             for pod in holding:
                 if pod.charge.ports and not nodes.ports.clash(row, pod.charge.ports):
                     raise InvariantError(f"row {row}: ports of {pod.pod.key} are not marked as used")

@@ -46,13 +46,11 @@ class Column:
 class ResourceColumns:
     """Amounts of one resource over nodes."""
 
-    __slots__ = ("allocatable", "promised", "releasing", "requested")
+    __slots__ = ("allocatable", "requested")
 
     def __init__(self, capacity: int) -> None:
         self.allocatable = Column(capacity)
         self.requested = Column(capacity)  # of all pods that hold a place
-        self.releasing = Column(capacity)  # the part of it held by pods on their way out
-        self.promised = Column(capacity)  # of pods that wait for releasing room
 
     def fork(self, twins: Mapping[Column, Column]) -> ResourceColumns:
         fork = copy(self)
@@ -61,4 +59,4 @@ class ResourceColumns:
         return fork
 
     def __iter__(self) -> Iterator[Column]:
-        return iter((self.allocatable, self.requested, self.releasing, self.promised))
+        return iter((self.allocatable, self.requested))

@@ -33,9 +33,7 @@ from mooring.model.quantity import Quantity
 from mooring.model.requests import Allocatable, node_allocatable
 
 Amounts = tuple[int, ...]  # one of each column of amounts
-Bill = tuple[
-    tuple[tuple[int, memoryview], ...], ...
-]  # amounts, what they are added to: of all, of who leaves
+Bill = tuple[tuple[int, memoryview], ...]  # amounts, and what they are added to
 FIRST_CAPACITY = 64
 EVERYWHERE = ("cpu", "memory", "ephemeral-storage")  # have columns whatever nodes have
 MOST_TAKEN = 2 * LARGEST  # in a column: with one pod more it is still within 64 bits
@@ -216,7 +214,7 @@ class NodeTable:
         if charge.heavy or self._beyond:
             self._charge_heavily(row, charge, sign)
         else:
-            for amount, taken in (self._bills.get(charge) or self._bill(charge))[0]:
+            for amount, taken in self._bills.get(charge) or self._bill(charge):
                 taken[row] += sign * amount
         if charge.ports:
             self.ports.add(row, charge.ports, sign)
@@ -226,39 +224,17 @@ class NodeTable:
         """Where a charge is written, as long as the layout stays."""
         if len(self._bills) >= BILLS:
             self._bills.clear()
-        amounts = [
-            (amount, self.resources[name]) for name, amount in charge.amounts if name in self.resources
-        ]
-        taken = [(amount, columns.requested.at) for amount, columns in amounts]
+        there = self.resources
+        taken = [(amount, there[name].requested.at) for name, amount in charge.amounts if name in there]
         taken.append((charge.nonzero_cpu_milli, self.nonzero_cpu_milli.at))
         taken.append((charge.nonzero_memory, self.nonzero_memory.at))
         taken.append((1, self.pods.at))
-        leaving = [(amount, columns.releasing.at) for amount, columns in amounts]
-        bill = self._bills[charge] = (tuple(taken), tuple(leaving))
+        bill = self._bills[charge] = tuple(taken)
         return bill
 
-    def charge_releasing(self, row: int, charge: Charge, sign: int) -> None:
-        if charge.heavy or self._beyond:
-            for name, amount in charge.amounts:
-                if (columns := self.resources.get(name)) is not None:
-                    self._add(columns.releasing, row, sign * amount)
-        else:
-            for amount, leaving in (self._bills.get(charge) or self._bill(charge))[1]:
-                leaving[row] += sign * amount
-        self.journal.write(row)
-
-    def charge_promised(self, row: int, charge: Charge, sign: int) -> None:
-        for name, amount in charge.amounts:
-            if (columns := self.resources.get(name)) is not None:
-                self._add(columns.promised, row, sign * amount)
-        self.journal.write(row)
-
-    def count_in(self, row: int, resource: str, *, requested: int, releasing: int, promised: int) -> None:
-        """What pods take of a resource that has columns only now."""
-        columns = self.resources[resource]
-        self._add(columns.requested, row, requested)
-        self._add(columns.releasing, row, releasing)
-        self._add(columns.promised, row, promised)
+    def count_in(self, row: int, resource: str, requested: int) -> None:
+        """What a pod takes of a resource that has columns only now."""
+        self._add(self.resources[resource].requested, row, requested)
         self.journal.write(row)
 
     def _charge_heavily(self, row: int, charge: Charge, sign: int) -> None:

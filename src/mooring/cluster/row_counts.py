@@ -42,6 +42,3 @@ class RowCounts:
         self.by_row.clear()
         self.total = 0
         self.journal.restart()
-
-    def on(self, row: int) -> int:
-        return self.by_row.get(row, 0)

@@ -20,8 +20,6 @@ from mooring.errors import ClusterError
 from mooring.model.objects import Node, Pod
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from mooring.cluster.cluster import Cluster
 
 
@@ -35,9 +33,7 @@ class Statement(msgspec.Struct, eq=False):
     def __enter__(self) -> Statement:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
             self.commit()
         else:

@@ -24,7 +24,6 @@ from mooring.errors import InputError, Mistake
 Path = Sequence[str | int]
 
 _MERGE = PREFIX + "merge"
-_STRING = PREFIX + "str"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")  # JSON has these escapes, YAML has not
 _COLLECTIONS = (PREFIX + "map", PREFIX + "seq")
 

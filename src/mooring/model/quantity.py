@@ -1,7 +1,7 @@
 """Kubernetes resource quantities ("500m", "1.5Gi", 2), read exactly and rounded as Kubernetes does.
 
 A quantity is a count of nano-units: anything finer rounds up to the next one, anything beyond the
-64-bit range is capped at it. `whole` and `milli` round away from zero, so asking for a little never
+64-bit range is capped at it. `round_up` goes away from zero, so asking for a little never
 becomes asking for nothing. What is not a quantity raises `QuantityError`, which names it.
 """
 
@@ -38,11 +38,6 @@ def parse_quantity(quantity: Quantity) -> Fraction:
 def whole(quantity: Quantity) -> int:
     """The value in units, rounded up: what Kubernetes calls `Value()`."""
     return round_up(nanos(quantity), NANOS_PER_UNIT)
-
-
-def milli(quantity: Quantity) -> int:
-    """The value in thousandths, rounded up: what Kubernetes calls `MilliValue()`."""
-    return round_up(nanos(quantity), NANOS_PER_MILLI)
 
 
 def nanos(quantity: Quantity) -> int:

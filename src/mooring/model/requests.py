@@ -61,10 +61,6 @@ class Request(msgspec.Struct, frozen=True, cache_hash=True):
         """Of one resource; cpu in thousandths, 0 for what is not asked for."""
         return _amount(self, name)
 
-    @property
-    def is_zero(self) -> bool:
-        return not (self.cpu_milli or self.memory or self.ephemeral_storage or self.scalars)
-
 
 class Allocatable(msgspec.Struct, frozen=True):
     """What a node has to give."""

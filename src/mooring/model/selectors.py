@@ -149,11 +149,6 @@ def preferred_terms(terms: Iterable[PreferredSchedulingTerm]) -> tuple[tuple[int
     )
 
 
-def preferred_weight(terms: Iterable[PreferredSchedulingTerm], name: str, labels: Mapping[str, str]) -> int:
-    """The sum of the weights of the terms that match; a term that cannot be read raises."""
-    return sum(weight for weight, term in preferred_terms(terms) if term.matches(name, labels))
-
-
 def int64(text: str) -> int | None:
     """A decimal 64-bit integer, or None for anything else."""
     if len(text) > _LONGEST_INTEGER or not _INTEGER.fullmatch(text):

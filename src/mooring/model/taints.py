@@ -32,15 +32,11 @@ def tolerates(toleration: Toleration, taint: Taint, *, comparison_operators: boo
 
 
 def first_untolerated(
-    taints: Iterable[Taint],
-    tolerations: Collection[Toleration],
-    effects: Collection[str] = HARD_EFFECTS,
-    *,
-    comparison_operators: bool = False,
+    taints: Iterable[Taint], tolerations: Collection[Toleration], *, comparison_operators: bool = False
 ) -> Taint | None:
-    """The first taint with one of the effects that no toleration covers."""
+    """The first taint that keeps pods off and that no toleration covers."""
     for taint in taints:
-        if taint.effect in effects and not any(
+        if taint.effect in HARD_EFFECTS and not any(
             tolerates(t, taint, comparison_operators=comparison_operators) for t in tolerations
         ):
             return taint

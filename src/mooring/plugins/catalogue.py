@@ -42,9 +42,7 @@ def plans_with(
     policies: Sequence[type[Plugin]], args: Mapping[str, object], weights: Mapping[str, int]
 ) -> tuple[Sequence[ProfilePlan], Registry]:
     """The default profile with policies added, their arguments and weights given in code."""
-    registry = Registry(DEFAULT_MULTI_POINT)
-    for plugin, own in installed_plugins():
-        registry.add(plugin, trusted=own)
+    registry = make_registry()
     for policy in policies:
         if policy.name not in registry.names():
             registry.add(policy)

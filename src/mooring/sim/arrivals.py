@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 from mooring.errors import ApiError
 from mooring.model.objects import Node, Object, ObjectMeta, Pod
-from mooring.sim.clock import moment_of
 from mooring.sim.controllers import Controllers
 from mooring.sim.manifests.manifests import Entry
 from mooring.sim.world.known_kinds import Typed
@@ -25,6 +24,7 @@ from mooring.sim.world.workloads import (
     Workload,
 )
 from mooring.sim.world.world import World
+from mooring.workloads.written_values import moment as moment_of
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 NODES, OBJECTS, RUNNING, REPLICA_SETS, WAITING = range(5)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from itertools import count
 
+from mooring.workloads.written_values import timestamp
+
 Action = Callable[[], None]
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock:
@@ -59,28 +58,9 @@ class Clock:
 
     def timestamp(self) -> str:
         """Now, the way the API server writes it."""
-        return timestamp(self.now)
+        return timestamp(int(self.now))
 
 
 def seconds_between(start: float, end: float) -> float:
     """The time between two moments, to the microsecond: a float holds no more of a calendar date."""
     return round(end - start, 6)
-
-
-def timestamp(moment: float) -> str:
-    """A moment in the API's form: UTC, whole seconds."""
-    return _second(int(moment))
-
-
-def moment_of(text: str) -> float | None:
-    """The moment an API timestamp names; None for text that is no timestamp."""
-    try:
-        parsed = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
-
-
-@lru_cache(maxsize=16)  # many objects are written at the same moment
-def _second(second: int) -> str:
-    return (EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -7,15 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from mooring.engine.events import (
-    Event,
-    NodeAdded,
-    NodeChanged,
-    NodeDeleted,
-    PodAdded,
-    PodChanged,
-    PodDeleted,
-)
+from mooring.engine.events import Event, NodeAdded, NodeChanged, NodeDeleted, PodAdded, PodChanged, PodDeleted
 from mooring.model.objects import Pod
 from mooring.model.requests import Request
 from mooring.sim.usage import Usage

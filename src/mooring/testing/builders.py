@@ -14,11 +14,25 @@ Labels = Mapping[str, str] | None  # None selects nothing, no labels select ever
 DEFAULT_NODE = {"cpu": "8", "memory": "32Gi", "pods": "110"}
 
 
-class NodeBuilder:
+class Builder:
+    """What nodes and pods have in common."""
+
+    _metadata: dict[str, Any]
+
+    def label(self, key: str, value: str = "") -> Self:
+        self._metadata["labels"][key] = value
+        return self
+
+    def annotation(self, key: str, value: str = "") -> Self:
+        self._metadata["annotations"][key] = value
+        return self
+
+
+class NodeBuilder(Builder):
     """A node of 8 cpus, 32Gi and 110 pods, until told otherwise."""
 
     def __init__(self, name: str) -> None:
-        self._metadata: dict[str, Any] = {
+        self._metadata = {
             "name": name,
             "uid": f"node-{name}",
             "labels": {"kubernetes.io/hostname": name},
@@ -33,17 +47,9 @@ class NodeBuilder:
         self._allocatable.update(amounts)
         return self
 
-    def label(self, key: str, value: str = "") -> Self:
-        self._metadata["labels"][key] = value
-        return self
-
     def without_label(self, key: str) -> Self:
         """Takes a label away: the host name too, which every node has to begin with."""
         self._metadata["labels"].pop(key, None)
-        return self
-
-    def annotation(self, key: str, value: str = "") -> Self:
-        self._metadata["annotations"][key] = value
         return self
 
     def zone(self, name: str) -> Self:
@@ -66,11 +72,11 @@ class NodeBuilder:
         return msgspec.convert({"metadata": self._metadata, "spec": self._spec, "status": status}, Node)
 
 
-class PodBuilder:
+class PodBuilder(Builder):
     """A pod with one container that asks for nothing, until told otherwise."""
 
     def __init__(self, name: str, namespace: str = "default") -> None:
-        self._metadata: dict[str, Any] = {
+        self._metadata = {
             "name": name,
             "namespace": namespace,
             "uid": f"pod-{namespace}-{name}",
@@ -84,14 +90,6 @@ class PodBuilder:
     def requests(self, **amounts: Any) -> Self:
         """Sets requests: requests(cpu=1, memory="1Gi", **{"nvidia.com/gpu": 1})."""
         self._container["resources"].setdefault("requests", {}).update(amounts)
-        return self
-
-    def label(self, key: str, value: str = "") -> Self:
-        self._metadata["labels"][key] = value
-        return self
-
-    def annotation(self, key: str, value: str = "") -> Self:
-        self._metadata["annotations"][key] = value
         return self
 
     def priority(self, value: int) -> Self:

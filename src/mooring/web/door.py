@@ -106,14 +106,10 @@ class Door:
         self._http = http
         self._tls = tls
         self._bounds = bounds
-        self._callers: dict[Caller, None] = {}  # the oldest first
+        self.callers: dict[Caller, None] = {}  # the oldest first
         self._sockets: list[socket.socket] = []
         self._listeners: list[asyncio.Task[None]] = []
         self._tasks: set[asyncio.Task[None]] = set()
-
-    @property
-    def callers(self) -> Iterable[Caller]:
-        return self._callers
 
     def open(self, address: str, port: int, *, share_port: bool = False) -> int:
         """Listens; the port. OSError when that cannot be."""
@@ -133,7 +129,7 @@ class Door:
 
     async def clear(self) -> None:
         """Whoever is still in is shown out."""
-        for caller in list(self._callers):
+        for caller in list(self.callers):
             caller.drop()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self._bounds.shutdown_s)
@@ -156,13 +152,13 @@ class Door:
             await asyncio.sleep(0)
 
     def _admit(self, sock: socket.socket, address: str) -> None:
-        shaking = [each for each in self._callers if each.transport is None]
+        shaking = [each for each in self.callers if each.transport is None]
         if len(shaking) >= self._bounds.handshakes:
             self._show_out(shaking)
-        elif len(self._callers) >= self._bounds.connections:
-            self._show_out(self._callers)
+        elif len(self.callers) >= self._bounds.connections:
+            self._show_out(self.callers)
         caller = Caller(address, sock, self._http(), self._bounds)
-        self._callers[caller] = None
+        self.callers[caller] = None
         self._begin(self._serve(caller, sock))
 
     def _show_out(self, among: Iterable[Caller]) -> None:
@@ -171,7 +167,7 @@ class Door:
         counts = Counter(each.address for each in candidates)
         most = max(counts.values())
         victim = next(each for each in candidates if counts[each.address] == most)
-        del self._callers[victim]
+        del self.callers[victim]
         victim.drop()
 
     async def _serve(self, caller: Caller, sock: socket.socket) -> None:
@@ -185,7 +181,7 @@ class Door:
             log.debug("a connection from %s comes to nothing: %s", caller.address, error)
             sock.close()
         finally:
-            self._callers.pop(caller, None)
+            self.callers.pop(caller, None)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)

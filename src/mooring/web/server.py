@@ -29,10 +29,8 @@ from mooring.engine.engine import Engine
 from mooring.errors import ConfigError
 from mooring.framework.metrics.meter import Meter
 from mooring.logs.decisions import DecisionLog
-from mooring.model.objects import Pod
 from mooring.web import flags, pages
 from mooring.web.access import Authorize, guarded
-from mooring.web.configz import configz
 from mooring.web.door import BOUNDS, Bounds, Door
 from mooring.web.exposition import encode, gauges_text
 from mooring.web.health import Health
@@ -188,7 +186,8 @@ class Serving:
     async def _resources(self, request: web.Request) -> web.Response:
         if not self._shown.leads():
             return web.Response()
-        body = await asyncio.to_thread(_resources_text, pods_of(self._shown.engine))
+        pods = pods_of(self._shown.engine)
+        body = await asyncio.to_thread(lambda: gauges_text(read_resources(pods)))
         return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
 
     async def _slis(self, request: web.Request) -> web.Response:
@@ -204,7 +203,7 @@ class Serving:
         return web.Response(body=body, headers={"Content-Type": content_type})
 
     async def _configz(self, request: web.Request) -> web.Response:
-        return web.Response(body=configz(self._shown.config), content_type="application/json")
+        return web.Response(body=pages.configz(self._shown.config), content_type="application/json")
 
     async def _statusz(self, request: web.Request) -> web.Response:
         paths = sorted({route.resource.canonical for route in request.app.router.routes() if route.resource})
@@ -232,10 +231,6 @@ async def bounded(request: web.Request, handler: Handler) -> web.StreamResponse:
         failed = web.Response(status=500, text="internal server error\n")
         failed.force_close()
         return failed
-
-
-def _resources_text(pods: list[Pod]) -> bytes:
-    return gauges_text(read_resources(pods))
 
 
 def certificate_names(bind_address: str) -> list[str]:

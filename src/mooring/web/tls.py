@@ -89,11 +89,10 @@ class ServerTls:
         return self._authorities(), tuple(file.stat().st_mtime for file in files)
 
     def _make(self) -> ssl.SSLContext:
+        context = self._bare()
         if isinstance(self._own, Pair):
-            context = self._bare()
             context.load_cert_chain(self._own.certificate, self._own.key)
         else:
-            context = self._bare()
             with in_memory(self._own) as path:
                 context.load_cert_chain(path)
         named = [self._named(pair) for pair in self._settings.by_name]

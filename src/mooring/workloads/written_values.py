@@ -134,3 +134,9 @@ def moment(text: str | None) -> float | None:
     except ValueError:
         return None
     return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
+
+
+@lru_cache(maxsize=16)  # many objects are written at the same moment
+def timestamp(second: int) -> str:
+    """A moment as the API server writes it: UTC, whole seconds."""
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -40,7 +40,7 @@ def test_members_come_by_gang_index_priority_and_age() -> None:
     assert [each.name for each in group.members] == ["b", "odd", "first", "second", "urgent", "old", "young"]
     assert (group.key, group.needed) == ("default/a,default/b", 2)
     assert group.title == "gang group default/a,default/b"
-    assert [gang.id for gang in hand.plugin.gangs_of(group)] == ["default/b", "default/a"]
+    assert [gang.id for gang in hand.plugin.gangs.groups[group.key].gangs()] == ["default/b", "default/a"]
 
 
 def test_another_stands_in_when_the_first_goes() -> None:

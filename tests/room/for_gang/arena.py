@@ -78,9 +78,9 @@ class Arena(Stage):
         nodes, pods = self.engine.cluster.nodes, self.engine.cluster.pods
         return (
             [each.requested.array.tolist() for each in nodes.resources.values()],
-            [each.releasing.array.tolist() for each in nodes.resources.values()],
             nodes.pods.array.tolist(),
             [list(pods.on(row)) for row in range(nodes.high)],
+            {uid: placed.hold for uid, placed in pods.by_uid.items()},
         )
 
 

@@ -255,7 +255,7 @@ def test_where_other_filters_decide_they_are_asked() -> None:
     assert len(found.victims) == 3
     assert sorted(found.nominated.values()) in (["a", "a", "b"], ["a", "b", "b"])
     before = arena.columns()
-    assert len(before[3][0]) == 2
+    assert len(before[2][0]) == 2
 
 
 # budgets

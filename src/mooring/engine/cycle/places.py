@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from mooring.cluster.statement import Statement
 from mooring.engine.attempt import Attempt
-from mooring.engine.cycle.last_check import misfit
 from mooring.engine.cycle.pod_patches import merge_patches
 from mooring.engine.decisions import Bind, Nominate
 from mooring.engine.outcomes import PLACED, WAITS_AT_PERMIT, Progress, Unfit
 from mooring.engine.parts import Parts
 from mooring.engine.permit_waiting import LONGEST_WAIT_S, PermitWait, Reserved, Settle
-from mooring.engine.placement.fit_error import one_node
+from mooring.engine.placement.fit_error import FitError, one_node
 from mooring.engine.placement.placing import Choice
 from mooring.errors import PluginFailed
 from mooring.framework.api import answers
 from mooring.framework.api.status import Code, Status
 from mooring.model.objects import Pod
 
+log = logging.getLogger("mooring.engine")
+
+MISFIT = "lets pod {} take a place on node {}, where it does not fit: {}"
 RESERVE_CODES = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 PERMIT_CODES = RESERVE_CODES | {Code.WAIT}
 PRE_FLIGHT_CODES = frozenset({Code.SKIP})
@@ -205,3 +208,24 @@ class Places:
             self.unreserve(reserved)
             if reserved.pod.metadata.uid in self._parts.cluster.pods.by_uid:
                 statement.give_back(reserved.pod.metadata.uid)
+
+
+def misfit(parts: Parts, attempt: Attempt, row: int) -> FitError | None:
+    """Why the pod does not fit where it is about to go, as the filter that counts says; None when it does.
+
+    Plugins may have changed the pod since filters let the node pass, and some were shown another one than is
+    charged to the node: nobody takes what is not there. PluginFailed when that is the doing of a plugin.
+    """
+    nodes, view, pod, counts = parts.cluster.nodes, parts.view, attempt.pod, attempt.pod_class.counts
+    assert counts is not None
+    status = counts.one(attempt.cycle, pod, view.view(row), nodes, view)
+    if status is None:
+        return None
+    name = nodes.object_at(row).metadata.name
+    for point in ("resize_pod", "before_filter"):
+        if hooks := attempt.profile.at(point):
+            what = MISFIT.format(pod.key, name, status.message)
+            raise answers.failed(hooks[-1].name, point, what)
+    log.error("what is kept of %s is wrong: it does not fit on %s: %s", pod.key, name, status.message)
+    parts.placer.forget()
+    return one_node(nodes, name, status)

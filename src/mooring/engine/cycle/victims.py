@@ -1,4 +1,5 @@
-"""Carries out what a post-filter wants: evicts its victims and takes back nominations that no longer hold."""
+"""Carries out what a post-filter or the way out of a group wants: evicts its victims, and takes back
+nominations that no longer hold."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from mooring.engine.permit_waiting import PermitWait
 from mooring.errors import ClusterError
 from mooring.framework.api import answers
 from mooring.framework.api.answers import PostFilterResult
+from mooring.framework.api.grouping import Group, GroupWayOut
 from mooring.model.objects import Pod
 
 REASON = "PreemptionByScheduler"
@@ -49,3 +51,17 @@ def _overtake(parts: Parts, pod: Pod, node_name: str | None) -> list[Decision]:
         parts.nominator.remove(other.metadata.uid)
     parts.activate(overtaken)
     return [Nominate(other, "") for other in overtaken]
+
+
+def evict_for_group(parts: Parts, plugin: str, group: Group, way_out: GroupWayOut) -> list[Decision]:
+    """Victims make room for the first member that is given a node, in the group's name."""
+    for pod in group.members:
+        parts.nominator.remove(pod.metadata.uid)  # they are nominated anew, and overtake nobody of their own
+    member = next((pod for pod in group.members if pod.metadata.uid in way_out.nominated), group.members[0])
+    decisions: list[Decision] = []
+    for pod in group.members:
+        node_name = way_out.nominated.get(pod.metadata.uid)
+        if node_name is not None and pod is not member:
+            decisions += evict_for_pod(parts, plugin, pod, PostFilterResult(node_name))
+    result = PostFilterResult(way_out.nominated.get(member.metadata.uid), way_out.victims)
+    return decisions + evict_for_pod(parts, plugin, member, result)

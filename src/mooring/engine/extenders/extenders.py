@@ -27,10 +27,9 @@ from mooring.engine.placement.fit_error import overlaid
 from mooring.engine.placement.full_evaluation import rows_mask
 from mooring.engine.queue.hints import EXTENDER
 from mooring.engine.story import JUDGED, SCORED_OUTSIDE, Judged
-from mooring.extender.interest import asking_order, is_interested
 from mooring.extender.wire import AnswerError, ExtenderArgs, NodeList, encode, read_filter, read_priorities
 from mooring.framework.api.offers import Offer
-from mooring.model.objects import Pod
+from mooring.model.objects import Container, Pod
 
 log = logging.getLogger("mooring.extenders")
 
@@ -250,3 +249,21 @@ class Extenders:
 
 def _failed(message: str, attempt: Attempt) -> Outcome:
     return Failed(message, EXTENDER)
+
+
+def is_interested(extender: Extender, pod: Pod) -> bool:
+    """An extender that manages no resource wants every pod, others those that name one of theirs."""
+    if not extender.managed_resources:
+        return True
+    managed = {resource.name for resource in extender.managed_resources}
+    return any(_names(container, managed) for container in (*pod.spec.containers, *pod.spec.init_containers))
+
+
+def asking_order(extenders: Sequence[Extender]) -> tuple[int, ...]:
+    """As configured, with those whose failure does not matter last."""
+    return tuple(sorted(range(len(extenders)), key=lambda index: extenders[index].ignorable))
+
+
+def _names(container: Container, managed: set[str]) -> bool:
+    resources = container.resources
+    return not managed.isdisjoint(resources.requests) or not managed.isdisjoint(resources.limits)

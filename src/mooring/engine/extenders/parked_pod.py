@@ -63,13 +63,7 @@ class Consultation:
     """One parked pod. Its number tells its answers from those to an earlier attempt."""
 
     def __init__(
-        self,
-        queued: QueuedPod,
-        pod: Pod,
-        number: int,
-        left: Left,
-        filters: list[int],
-        nominated: bool,
+        self, queued: QueuedPod, pod: Pod, number: int, left: Left, filters: list[int], nominated: bool
     ) -> None:
         self.queued = queued
         self.pod = pod  # as transformers made it: what extenders are shown

@@ -18,9 +18,9 @@ from mooring.cluster.statement import Statement
 from mooring.engine.attempt import NOBODY_ELSE, Attempt, Others
 from mooring.engine.cycle.pod_patches import merge_patches
 from mooring.engine.cycle.scheduling_cycle import SchedulingCycle
+from mooring.engine.cycle.victims import evict_for_group
 from mooring.engine.decisions import Decision
 from mooring.engine.gangs.gang_trial import EngineGroupTrial
-from mooring.engine.gangs.gang_victims import evict_for_group
 from mooring.engine.gangs.members import Seat
 from mooring.engine.gangs.room_for_members import GroupRoom
 from mooring.engine.gangs.words import cannot_start, not_let_go
@@ -66,6 +66,10 @@ class Tried:
         self.marks: dict[str, int] = {}  # how many of them had been made when a member was tried
         self.places: list[tuple[Pod, str]] = []  # that members took, in turn
         self.nominations: dict[str, str] = {}  # that do not count meanwhile, to be given back when it fails
+
+    @property
+    def pods(self) -> list[Pod]:
+        return [attempt.queued.pod for attempt in self.attempts]
 
 
 class Starts(msgspec.Struct, frozen=True):
@@ -168,29 +172,16 @@ class GroupCycle:
         hook = _of(profile, "plan_group", tried.plugin)
         if hook is None:
             return None
-        self._lift_nominations(tried)
+        # A plan is for all members at once: none has to leave room for another.
+        tried.nominations |= self._parts.nominator.lift(tried.pods)
         room = GroupRoom(self._cycle, tried.attempts)
         cycle = Cycle(profile.name, self._parts.now)
         answer = answers.call(hook.name, "plan_group", hook.method, cycle, tried.group, room)
         if answer is None:
-            self._restore_nominations(tried)
+            self._parts.nominator.restore(tried.pods, tried.nominations)
             tried.nominations = {}
             return None
         return checked_plan(hook.name, answer)
-
-    def _lift_nominations(self, tried: Tried) -> None:
-        """A plan is for all members at once: none has to leave room for another."""
-        nominator = self._parts.nominator
-        for uid in (attempt.queued.pod.metadata.uid for attempt in tried.attempts):
-            if node_name := nominator.node_of(uid):
-                tried.nominations[uid] = node_name
-                nominator.remove(uid)
-
-    def _restore_nominations(self, tried: Tried) -> None:
-        for attempt in tried.attempts:
-            pod = attempt.queued.pod
-            if node_name := tried.nominations.get(pod.metadata.uid):
-                self._parts.nominator.nominate(pod, node_name)
 
     def _try(self, tried: Tried, attempt: Attempt, seat: Seat, statement: Statement) -> None:
         nominator, uid = self._parts.nominator, attempt.queued.pod.metadata.uid
@@ -266,7 +257,7 @@ class GroupCycle:
                 continue
             self._cycle.places.unreserve(held)
             self._parts.scores.pop(pod.key, None)
-        self._restore_nominations(tried)
+        self._parts.nominator.restore(tried.pods, tried.nominations)
 
     def _give_up(self, tried: Tried, refusal: Status | None) -> list[Decision]:
         failures = [unfit.why for unfit in tried.unfit.values()]
@@ -275,9 +266,7 @@ class GroupCycle:
             found.log(tried.group.title)
             return self._failed(tried, found)
         way_out, decisions = found
-        more = (
-            "" if way_out is None else way_out.message if way_out.status is None else way_out.status.message
-        )
+        more = "" if way_out is None else way_out.told
         if refusal is not None:
             message = f"{tried.group.title}: {refusal.message}" + (f"; {more}" if more else "")
         elif failures:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import Self
 
 import msgspec
@@ -17,7 +16,6 @@ from mooring.engine.outcomes import NoNodes, Progress, Unfit
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.full_evaluation import rows_mask
 from mooring.engine.placement.node_trial import demand_of
-from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.framework.api.grouping import Group
 from mooring.framework.api.node_trial import Demand
 from mooring.framework.api.status import Status
@@ -41,20 +39,12 @@ class EngineGroupTrial:
         self.nominated: dict[str, str] = {}
 
     def __enter__(self) -> Self:
-        nominator = self._parts.nominator
-        for uid in (queued.pod.metadata.uid for queued in self._queued):
-            if node_name := nominator.node_of(uid):
-                self.nominated[uid] = node_name
-                nominator.remove(uid)
+        self.nominated |= self._parts.nominator.lift(queued.pod for queued in self._queued)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._statement.roll_back()
-        for queued in self._queued:
-            if node_name := self.nominated.get(queued.pod.metadata.uid):
-                self._parts.nominator.nominate(queued.pod, node_name)
+        self._parts.nominator.restore((queued.pod for queued in self._queued), self.nominated)
 
     def remove(self, uid: str) -> None:
         self._removed[uid] = self._statement.give_back(uid)
@@ -112,18 +102,17 @@ class EngineGroupTrial:
             self._statement.give_back(uid)
         seat = Seat(self._cycle, self._planner, dict.fromkeys(there, node_name))
         try:
-            return all(self._sit(self._again(attempt.queued), seat) for attempt in there.values())
+            return all(
+                self._sit(self._parts.attempt_together(attempt.queued), seat) for attempt in there.values()
+            )
         finally:
             self._statement.roll_back(mark)
 
     def _attempts(self) -> list[Attempt]:
-        return [self._again(queued) for queued in self._queued]
+        return [self._parts.attempt_together(queued) for queued in self._queued]
 
     def _attempt(self, uid: str) -> Attempt:
         queued = next(queued for queued in self._queued if queued.pod.metadata.uid == uid)
-        return self._again(queued)
-
-    def _again(self, queued: QueuedPod) -> Attempt:
         return self._parts.attempt_together(queued)
 
     def _sit(self, attempt: Attempt, seat: Seat) -> str:

@@ -114,13 +114,12 @@ class MeteredCycle(SchedulingCycle):
         return seconds
 
 
-class MeteredIngest(Ingest):
+def metered_ingest(meter: Meter, *parts: Any) -> Ingest:
     """Times the taking in of what the API server says."""
-
-    def __init__(self, meter: Meter, parts: Parts, reserved: ReservedPods) -> None:
-        super().__init__(parts, reserved)
-        for kind, action in ACTIONS.items():
-            self.takers[kind] = _timed(meter, kind, action, self.takers[kind])
+    ingest = Ingest(*parts)
+    for kind, action in ACTIONS.items():
+        ingest.takers[kind] = _timed(meter, kind, action, ingest.takers[kind])
+    return ingest
 
 
 def _timed(meter: Meter, kind: type[Any], action: str, taker: Taker) -> Taker:
@@ -166,7 +165,7 @@ def makers_for(meter: Meter | None) -> Makers:
         MeteredHints,
         MeteredQueue,
         MeteredCycle,
-        MeteredIngest,
+        metered_ingest,
         MeteredGroupCycle,
     )
     return Makers(*(partial(each, meter) for each in made))

@@ -16,6 +16,7 @@ from mooring.cluster.labelsets import LabelSets
 from mooring.cluster.newest_entries import Recent
 from mooring.engine.placement.pipeline import Pipeline, make_pipeline
 from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.plugin import WHOLE_POD, Plugin
 from mooring.framework.api.scope import UNSIGNABLE, Scope
 from mooring.framework.running.forms import Filter, Form, Scorer
@@ -39,6 +40,10 @@ class PodClass(Pipeline, eq=False, kw_only=True):
     shared: bool  # False: this pod is unlike any other
     matches: tuple[int, ...]  # ids of the selectors that match its labels
     met: bool = False  # a pod of it has been placed, or tried, before
+
+    def filters_in(self, cycle: Cycle) -> list[Filter]:
+        """The filters that no plugin has skipped in a cycle."""
+        return [form for form in self.filters if form.name not in cycle.skip_filter]
 
 
 class ProfileClasses:

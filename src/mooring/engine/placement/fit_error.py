@@ -19,29 +19,21 @@ class NodeStatuses(Mapping[str, Status]):
     """The status of every node: those that were asked, and one for all that were not."""
 
     def __init__(
-        self,
-        nodes: NodeTable,
-        by_row: Mapping[int, Status],
-        absent: Status,
-        resolvable: Bools | None = None,
+        self, nodes: NodeTable, by_row: Mapping[int, Status], absent: Status, resolvable: Bools | None = None
     ) -> None:
         self._nodes = nodes
-        self._by_row = by_row
+        self.by_row = by_row
         self._resolvable = resolvable  # by row, if somebody knows
         self.absent = absent
 
     def __getitem__(self, name: str) -> Status:
-        return self._by_row.get(self._nodes.rows[name], self.absent)
+        return self.by_row.get(self._nodes.rows[name], self.absent)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._nodes.rows)
 
     def __len__(self) -> int:
         return len(self._nodes.rows)
-
-    @property
-    def by_row(self) -> Mapping[int, Status]:
-        return self._by_row
 
     def replaced(self, by_row: Mapping[int, Status]) -> NodeStatuses:
         return NodeStatuses(self._nodes, by_row, self.absent)
@@ -57,7 +49,7 @@ class NodeStatuses(Mapping[str, Status]):
             if np.count_nonzero(self._resolvable) == len(order):
                 return order  # all of them; quicker than to pick them
             return order[self._resolvable[order]]
-        by_row, absent = self._by_row, self.absent
+        by_row, absent = self.by_row, self.absent
         helps = [by_row.get(row, absent).code is Code.UNSCHEDULABLE for row in order.tolist()]
         return order[np.array(helps, np.bool_)]
 
@@ -99,10 +91,7 @@ def overlaid(why: FitError, by_row: Mapping[int, Status], plugin: str) -> FitErr
         statuses[row] = status
         counts[status] += 1
     return msgspec.structs.replace(
-        why,
-        statuses=why.statuses.replaced(statuses),
-        counts=+counts,
-        plugins=why.plugins | {plugin},
+        why, statuses=why.statuses.replaced(statuses), counts=+counts, plugins=why.plugins | {plugin}
     )
 
 

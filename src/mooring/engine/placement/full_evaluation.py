@@ -78,7 +78,7 @@ class FullEvaluation:
         """The first so many rows, in this order, that pass every filter; and how many rows lie in front of
         the last of them and with it, or in all when there are fewer. Those far behind it are not asked."""
         found: Bools = np.zeros(self._cluster.nodes.high, np.bool_)
-        one_by_one = any(form.many_method is None for form in _filters(pod_class, cycle))
+        one_by_one = any(form.many_method is None for form in pod_class.filters_in(cycle))
         missing, looked_at = wanted, 0
         while looked_at < len(order):
             step = max(missing, FEWEST_AT_ONCE) if one_by_one else len(order)
@@ -103,7 +103,7 @@ class FullEvaluation:
             return ok
         ok = candidates.copy()
         kept = self._partly.filters(pod_class, cycle, pod) if self.keeps else None
-        for step in _filters(pod_class, cycle) if kept is None else kept.steps:
+        for step in pod_class.filters_in(cycle) if kept is None else kept.steps:
             if not ok.any():
                 break
             if isinstance(step, Filter):
@@ -121,7 +121,7 @@ class FullEvaluation:
             return found
         left = candidates.copy()
         nodes = self._cluster.nodes
-        for form in _filters(pod_class, cycle):
+        for form in pod_class.filters_in(cycle):
             shown = form.shown(pod)
             passed = form.many(cycle, shown, form.columns(nodes, self._view), left, nodes)
             rejected = np.flatnonzero(left & ~passed)
@@ -137,7 +137,7 @@ class FullEvaluation:
         nodes = self._cluster.nodes
         rows, others = nodes.alive[: nodes.high].copy(), []
         keeps = pod_class.shared
-        for form in _filters(pod_class, cycle):
+        for form in pod_class.filters_in(cycle):
             if form.scope is not Scope.STATIC:
                 others.append(form)
                 continue
@@ -174,7 +174,7 @@ class FullEvaluation:
     def _to_ask(self, pod_class: PodClass, cycle: Cycle, row: int) -> list[Filter]:
         """The filters about one node. Those that are known to let it pass, whoever is there, are left out."""
         known = self._known_open(pod_class, cycle)
-        return known.others if known is not None and known.rows[row] else _filters(pod_class, cycle)
+        return known.others if known is not None and known.rows[row] else pod_class.filters_in(cycle)
 
     def pre_score(self, pod_class: PodClass, cycle: Cycle, pod: Pod, ok: Bools | None) -> None:
         """Runs pre_score; a plugin that skips there does not score. Those that keep their answers see no
@@ -236,10 +236,6 @@ def _pod_for_node(plugin: str, pod: Pod, node: NodeView, answer: tuple[Any, ...]
         what = f"returned {answers.shown(answer[1])} for {node!r}, which is another node"
         raise answers.failed(plugin, "before_filter", what)
     return answers.same_pod(plugin, "before_filter", pod, answer[0])
-
-
-def _filters(pod_class: PodClass, cycle: Cycle) -> list[Filter]:
-    return [form for form in pod_class.filters if form.name not in cycle.skip_filter]
 
 
 def rows_mask(high: int, rows: Any) -> Bools:

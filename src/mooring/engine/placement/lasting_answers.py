@@ -14,9 +14,8 @@ from mooring.model.objects import Pod
 def keeps_filters(pod_class: PodClass, cycle: Cycle, pod: Pod) -> bool:
     """Whether no filter that can reject a node for the pod looks at more than that node."""
     return pod_class.keeps and all(
-        _looks_at_the_node(form.plugin) or not can_reject(form, cycle, pod)
-        for form in pod_class.filters
-        if form.name not in cycle.skip_filter
+        looks_at_the_node(form.plugin) or not can_reject(form, cycle, pod)
+        for form in pod_class.filters_in(cycle)
     )
 
 
@@ -28,5 +27,6 @@ def can_reject(form: Filter, cycle: Cycle, pod: Pod) -> bool:
     return bool(answer.filters)
 
 
-def _looks_at_the_node(plugin: Plugin) -> bool:
+def looks_at_the_node(plugin: Plugin) -> bool:
+    """Whether what a plugin says of a node can change only with the node's row."""
     return plugin.scope.kept and type(plugin).version is Plugin.version

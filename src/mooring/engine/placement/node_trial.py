@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Self
 
 import numpy as np
@@ -10,7 +9,6 @@ from msgspec.structs import replace
 
 from mooring.cluster.columns import Bools
 from mooring.cluster.pods import Placed
-from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.lasting_answers import can_reject
 from mooring.engine.placement.placing import Placer
 from mooring.engine.placement.search import Search
@@ -32,15 +30,13 @@ class NodeTrial:
         self._row = placer.cluster.nodes.rows[node_name]
         self._statement = placer.cluster.statement()
         self._removed: dict[str, Placed] = {}
-        _prepared(_filters(search.pod_class, search.cycle), search.cycle, search.pod)
+        _prepared(search.pod_class.filters_in(search.cycle), search.cycle, search.pod)
         self._search = replace(search, cycle=search.cycle.clone())
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._statement.roll_back()
 
     def remove(self, uid: str) -> None:
@@ -72,7 +68,7 @@ def demand_of(placer: Placer, search: Search) -> Demand | None:
     amounts: Amounts | None = None
     static: list[Filter] = []
     others: list[Filter] = []
-    for form in _filters(pod_class, cycle):
+    for form in pod_class.filters_in(cycle):
         if form.scope is Scope.STATIC:
             static.append(form)
         elif amounts is None and (asks := getattr(form.plugin, "amounts", None)) is not None:
@@ -132,7 +128,3 @@ def _prepared(forms: list[Filter], cycle: Cycle, pod: Pod) -> bool:
     for name, plugin in domains:
         answers.call(name, "domain", plugin.prepare, cycle, pod)
     return len(domains) == len(forms)
-
-
-def _filters(pod_class: PodClass, cycle: Cycle) -> list[Filter]:
-    return [form for form in pod_class.filters if form.name not in cycle.skip_filter]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from mooring.model.objects import Pod
 
 LEVELS_KNOWN = 64  # priorities
-CHANGES_KNOWN = 10_000
+CHANGES_KNOWN = 2_500  # and up to twice as many; the pods they are about are held as long
 
 Ahead = Mapping[str, tuple[Pod, ...]]  # by node; the same tuple as long as it is the same pods
 
@@ -43,6 +43,20 @@ class Nominator:
         if not pods:
             del self._by_node[node_name]
         self._follow(node_name, (pod, node_name))
+
+    def lift(self, pods: Iterable[Pod]) -> dict[str, str]:
+        """Takes the nominations of some pods back for a while. Returns their nodes, by uid."""
+        found = {pod.metadata.uid: self.node_of(pod.metadata.uid) for pod in pods}
+        lifted = {uid: node_name for uid, node_name in found.items() if node_name}
+        for uid in lifted:
+            self.remove(uid)
+        return lifted
+
+    def restore(self, pods: Iterable[Pod], lifted: Mapping[str, str]) -> None:
+        """Those of the pods are nominated again whose nominations were lifted."""
+        for pod in pods:
+            if node_name := lifted.get(pod.metadata.uid):
+                self.nominate(pod, node_name)
 
     @property
     def position(self) -> int:

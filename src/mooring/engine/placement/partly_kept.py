@@ -191,7 +191,7 @@ class PartlyKept:
         key = pod_class, cycle.skip_filter
         found = self._filters.get(key)
         if found is None:
-            forms = [form for form in pod_class.filters if form.name not in cycle.skip_filter]
+            forms = pod_class.filters_in(cycle)
             found = self._filters[key] = KeptFilters(self._cluster, self._view, forms)
             self._drop()
         self._filters.move_to_end(key)

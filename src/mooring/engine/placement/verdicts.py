@@ -15,9 +15,9 @@ from mooring.cluster.cluster import Cluster
 from mooring.cluster.columns import Bools
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.full_evaluation import FullEvaluation
+from mooring.engine.placement.lasting_answers import looks_at_the_node
 from mooring.engine.placement.row_statuses import RowStatuses
 from mooring.framework.api.cycle import Cycle
-from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.status import Code, Status
 from mooring.model.objects import Pod
 
@@ -110,6 +110,4 @@ class Verdicts:
 
 def _keeps_filters(pod_class: PodClass) -> bool:
     """Whether a node's status can change only with its row."""
-    plugins = [form.plugin for form in pod_class.filters]
-    alone = all(plugin.scope.kept and type(plugin).version is Plugin.version for plugin in plugins)
-    return pod_class.keeps and alone
+    return pod_class.keeps and all(looks_at_the_node(form.plugin) for form in pod_class.filters)

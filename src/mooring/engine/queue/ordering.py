@@ -8,7 +8,7 @@ from typing import Any
 
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.framework.api import answers
-from mooring.framework.api.plugin import Plugin
+from mooring.framework.running.inspection import built_in
 from mooring.framework.running.profile import Profile
 
 
@@ -35,7 +35,7 @@ class Order:
         if own is None:
             less = profile.timed(plugin.name, "less", plugin.less)
             own = cmp_to_key(lambda first, second: self._compare(less, first, second))
-        elif not _is_ours(plugin):
+        elif not built_in(type(plugin)):  # those read what is there, without a copy for each pod
             sort_key = profile.timed(plugin.name, "sort_key", own)
             own = lambda queued: sort_key(Shown(queued))  # noqa: E731
         self._own = own
@@ -60,8 +60,3 @@ class Order:
         except BaseException as error:
             self.failed(error)
             return 0
-
-
-def _is_ours(plugin: Plugin) -> bool:
-    """Whether it is built in: those read what is there, without a copy for each pod."""
-    return type(plugin).__module__.partition(".")[0] == "mooring"

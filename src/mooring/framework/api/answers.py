@@ -97,9 +97,6 @@ class Rejections(msgspec.Struct, frozen=True):
     distinct: tuple[Status, ...]
     numbers: Any  # an array of integers
 
-    def of_each(self) -> list[Status]:
-        return [self.distinct[number] for number in self.numbers.tolist()]
-
 
 def shown(value: Any) -> str:
     """An answer in a message: short, the same in every run, and whatever it does when it is looked at."""

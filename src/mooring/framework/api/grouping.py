@@ -10,7 +10,6 @@ plugin, where it has these points, at `plan_group` which node each is to be trie
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 import msgspec
@@ -97,9 +96,7 @@ class GroupTrial(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
 
     def remove(self, uid: str) -> None:
         """Takes a placed pod off its node."""

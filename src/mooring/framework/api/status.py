@@ -45,7 +45,6 @@ class Status(msgspec.Struct, frozen=True, cache_hash=True):
         return self if self.plugin == plugin else msgspec.structs.replace(self, plugin=plugin)
 
 
-SUCCESS = Status()
 SKIP = Status(Code.SKIP)
 
 

@@ -22,33 +22,18 @@ from mooring.framework.metrics.meter import Count, Lazy, Meter, Samples
 # kube-scheduler's label of each point; a point that is not here is not watched.
 GATE = {"pre_enqueue": "PreEnqueue"}  # timed, and never in between: every pod passes
 LABELS = {
-    "pre_filter": "PreFilter",
     "add_pod": "PreFilterExtensionAddPod",
     "remove_pod": "PreFilterExtensionRemovePod",
-    "filter": "Filter",
-    "post_filter": "PostFilter",
-    "may_evict": "MayEvict",
-    "pre_score": "PreScore",
-    "score": "Score",
     "normalize": "ScoreExtensionNormalize",
-    "reserve": "Reserve",
-    "unreserve": "Unreserve",
-    "permit": "Permit",
-    "pre_bind_pre_flight": "PreBindPreFlight",
-    "pre_bind": "PreBind",
-    "bind": "Bind",
-    "post_bind": "PostBind",
-    "before_pre_filter": "BeforePreFilter",
-    "after_pre_filter": "AfterPreFilter",
-    "before_filter": "BeforeFilter",
-    "before_score": "BeforeScore",
-    "after_post_filter": "AfterPostFilter",
-    "allocate": "Allocate",
-    "resize_pod": "ResizePod",
-    "next_pod": "NextPod",
-    "find_one_node": "FindOneNode",
-    "pre_bind_patch": "PreBindPatch",
-}
+} | {
+    point: point.title().replace("_", "")  # PreFilter
+    for point in (
+        "pre_filter", "filter", "post_filter", "may_evict", "pre_score", "score", "reserve", "unreserve",
+        "permit", "pre_bind_pre_flight", "pre_bind", "bind", "post_bind", "before_pre_filter",
+        "after_pre_filter", "before_filter", "before_score", "after_post_filter", "allocate", "resize_pod",
+        "next_pod", "find_one_node", "pre_bind_patch",
+    )
+}  # fmt: skip
 COUNTED = frozenset({"pre_filter", "filter", "pre_score", "score"})
 PREEMPTS = frozenset({"DefaultPreemption"})  # plugins whose PostFilter is an attempt to preempt
 

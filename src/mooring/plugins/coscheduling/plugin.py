@@ -194,11 +194,6 @@ class Coscheduling(NetworkPoints):
             frozenset(each.uid for each in members if each.gang.dialect.modes and each.gang.strict),
         )
 
-    def gangs_of(self, group: Group) -> list[Gang]:
-        """The gangs whose members are tried, in the order of their group."""
-        found = self.gangs.groups.get(group.key)
-        return [] if found is None else found.gangs()
-
     def post_filter_group(self, cycle: Cycle, group: Group, trial: GroupTrial) -> GroupWayOut | None:
         if not self.args.enable_preemption:
             return None

@@ -23,11 +23,10 @@ from mooring.framework.api.scope import Scope
 from mooring.framework.api.status import Status, unresolvable, unschedulable
 from mooring.model.names import is_extended_resource
 from mooring.model.objects import Node, Pod, PodSpec
-from mooring.model.requests import node_allocatable, pod_request
+from mooring.model.requests import Allocatable, bound_request, node_allocatable, pod_request
 from mooring.plugins.kept import PerSpec, PerTable
 from mooring.plugins.node_resources_fit.args import FitArgs
 from mooring.plugins.node_resources_fit.columns import Amounts, FitColumns
-from mooring.plugins.node_resources_fit.hints import grew, room_freed, would_fit
 from mooring.plugins.node_resources_fit.strategies import NO_RESOURCES, Ask, Use, strategy_of
 from mooring.plugins.scored_resources import bypasses, supposed_amount
 
@@ -149,14 +148,23 @@ class NodeResourcesFit(Plugin):
         )
 
     def room_freed(self, pod: Pod, old: Pod, new: Pod | None) -> Hint:
-        return Hint.QUEUE if room_freed(pod, self._needs(pod.spec), old, new) else Hint.SKIP
+        """A pod went or came to need less: the waiting pod itself, or one whose place it may need."""
+        if new is None:
+            return Hint.QUEUE if old.spec.node_name or old.status.nominated_node_name else Hint.SKIP
+        if new.uid == pod.uid:
+            return Hint.QUEUE
+        if not new.spec.node_name:
+            return Hint.SKIP
+        before, after = bound_request(old), bound_request(new)
+        freed = (before.amount(name) > after.amount(name) for name, _ in self._needs(pod.spec))
+        return Hint.QUEUE if any(freed) else Hint.SKIP
 
     def node_grew(self, pod: Pod, old: Node | None, new: Node) -> Hint:
         """The pod would fit on the node if it were empty, and the node is new or larger."""
         needs, has = self._needs(pod.spec), node_allocatable(new.status.allocatable)
-        if not would_fit(needs, has):
+        if has.pods <= 0 or any(amount > has.amount(name) for name, amount in needs):
             return Hint.SKIP
-        larger = old is None or grew(needs, node_allocatable(old.status.allocatable), has)
+        larger = old is None or _grew(needs, node_allocatable(old.status.allocatable), has)
         return Hint.QUEUE if larger else Hint.SKIP
 
     def amounts(self, pod: Pod) -> Amounts:
@@ -211,6 +219,11 @@ def _rejection(needs: tuple[Need, ...], row: int, *reasons: str) -> Status:
             short.append(name)
             hopeless = hopeless or amount > has or taken >= MOST_TAKEN
     return _status(tuple(short), hopeless)
+
+
+def _grew(needs: Amounts, old: Allocatable, new: Allocatable) -> bool:
+    """The node has more than before of something the pod needs, or lets more pods in."""
+    return new.pods > old.pods or any(new.amount(name) > old.amount(name) for name, _ in needs)
 
 
 def _distinct(values: Ints) -> tuple[Ints, Ints]:

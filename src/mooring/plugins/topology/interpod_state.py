@@ -13,8 +13,7 @@ from mooring.framework.api.domain import Key
 from mooring.framework.api.status import Status, unresolvable, unschedulable
 from mooring.plugins.topology.interpod_columns import InterPodColumns
 from mooring.plugins.topology.members import Memberships
-from mooring.plugins.topology.sums import MISSING, DomainSums, Token, combined
-from mooring.plugins.topology.sums_state import SumsState
+from mooring.plugins.topology.sums import MISSING, DomainSums, SumsState, Token, combined
 from mooring.plugins.topology.terms import Term
 from mooring.plugins.topology.token_lists import Latest, TokenList
 

@@ -18,8 +18,7 @@ from mooring.plugins.topology.eligible import members_of
 from mooring.plugins.topology.go_math import half_away_each, log
 from mooring.plugins.topology.members import Memberships
 from mooring.plugins.topology.spread_columns import SpreadColumns
-from mooring.plugins.topology.sums import MISSING, DomainSums, Token, combined
-from mooring.plugins.topology.sums_state import SumsState
+from mooring.plugins.topology.sums import MISSING, DomainSums, SumsState, Token, combined
 from mooring.plugins.topology.token_lists import Latest, TokenList
 
 SKEWED = unschedulable("node(s) didn't match pod topology spread constraints")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mooring.cluster.row_counts import RowCounts
+from mooring.framework.api.domain import FollowingState
 from mooring.framework.api.growing_ints import Ints
 from mooring.plugins.topology.members import Members
 
@@ -196,6 +197,26 @@ class DomainSums:
         copy._rows, copy._sums = dict(self._rows), dict(self._sums)
         copy._domains_with = copy._by_domain = None
         return copy
+
+
+class SumsState(FollowingState):
+    """A state that is made of sums over domains: it has changed when any of them has."""
+
+    _sums: Sequence[DomainSums]  # all of them
+    version = 0  # counts syncs that changed something
+
+    def sync(self) -> Collection[int]:
+        changed: Collection[int] = ()
+        for sums in self._sums:
+            if moved := sums.sync():
+                changed = together(changed, moved)
+        if changed:
+            self.version += 1
+        return changed
+
+    def check(self) -> None:
+        for sums in self._sums:
+            sums.check()
 
 
 def together(some: Collection[int], more: Collection[int]) -> Collection[int]:

@@ -60,10 +60,6 @@ class Term:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Term) and self.ident == other.ident
 
-    @property
-    def asks_namespaces(self) -> bool:
-        return self._namespace_selector is not None
-
     def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
         """Whether a pod of this namespace and these labels is meant."""
         if self.mistake:

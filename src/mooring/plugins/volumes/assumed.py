@@ -14,12 +14,15 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.cluster.books.book import Book
+from mooring.cluster.newest_entries import Recent
 from mooring.model.objects import Object, Pod
 from mooring.plugins.volumes.storage import Storage
 from mooring.plugins.volumes.storage_objects import CLAIM, PERSISTENT_VOLUME, Claim, ClaimRef, Volume
 
 POD = "Pod"
-RECENT = 1000  # pods that lost their volumes; those who wait look at once, or when their attempt ends
+RECENT = (
+    1000  # pods that lost their volumes, at least; those who wait look at once, or when their attempt ends
+)
 
 Key = tuple[str, str]  # a kind, and the key of an object; of a pod, its uid
 T = TypeVar("T", Claim, Volume)
@@ -32,28 +35,12 @@ class Assumed(msgspec.Struct, frozen=True):
     uid: str
 
 
-class Recent:
-    """The last few names."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, None] = {}
-
-    def add(self, name: str) -> None:
-        self._names.pop(name, None)
-        self._names[name] = None
-        if len(self._names) > RECENT:
-            del self._names[next(iter(self._names))]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._names
-
-
 class AssumedStorage(Book[Key, Any]):
     """Claims and volumes, with what is assumed of them; and of each pod, what was assumed for it."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self.lost = Recent()  # uids of pods that lost their volumes
+        self.lost: Recent[str, bool] = Recent(2 * RECENT)  # uids of pods that lost their volumes
 
     # reading
 

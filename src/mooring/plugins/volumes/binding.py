@@ -126,7 +126,7 @@ class VolumeBinding(Plugin):
         if claims is None:
             return
         if claims.assumes:
-            self._assumed.lost.add(pod.metadata.uid)
+            self._assumed.lost.put(pod.metadata.uid, True)
             self._assumed.give_up(pod)
         claims.assumes, claims.chosen = False, None
 
@@ -166,4 +166,4 @@ class VolumeBinding(Plugin):
     def _volumes_let_go(self, pod: Pod, old: Pod, new: None) -> Hint:
         """The pod that lost its place was to have volumes that nobody has taken in its stead. The API
         server never knew, so nothing but this tells those who wait for such volumes."""
-        return Hint.QUEUE if old.metadata.uid in self._assumed.lost else Hint.SKIP
+        return Hint.QUEUE if self._assumed.lost.get(old.metadata.uid) else Hint.SKIP

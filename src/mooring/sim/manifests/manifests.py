@@ -40,11 +40,6 @@ class Entry(msgspec.Struct, frozen=True):
     arrives_at: float = 0.0
     leaves_at: float | None = None
 
-    @property
-    def kind(self) -> str:
-        """The kind of a typed object; "" for all others, which nothing in a simulation interprets."""
-        return self.object.kind if self.value is not None else ""
-
 
 def read_manifests(paths: Sequence[str | Path], *, stdin: TextIO | None = None) -> tuple[Entry, ...]:
     """Every object in the files and folders, in order; ManifestError with all mistakes."""

@@ -6,16 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from mooring.sim.report.charts import SERIES, Line, count_chart, share_chart
-from mooring.sim.report.wording import (
-    amount,
-    duration,
-    in_order,
-    percent,
-    plural,
-    resource_name,
-    share,
-    text,
-)
+from mooring.sim.report.wording import amount, duration, in_order, percent, plural, resource_name, share, text
 from mooring.sim.result import Result
 from mooring.sim.usage import Sample
 

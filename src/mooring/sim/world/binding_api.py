@@ -23,9 +23,7 @@ class WorldApi:
         self._world.patch(kind, key, patch)
 
     async def get(self, kind: str, key: str) -> Any:
-        store = self._world.store
-        found = {"Pod": store.pod, "Node": store.node}.get(kind)
-        return found(key) if found else store.object(kind, key)
+        return self._world.store.find(kind, key)
 
     async def sleep(self, seconds: float) -> None:
         """Whatever follows from a call has happened when the call returns: there is nothing to wait for."""

@@ -69,16 +69,10 @@ def _check_uid(world: World, kind: str, write: Write) -> None:
     """Refuses what is meant for an object whose name another one has by now."""
     if not write.uid:
         return
-    there = _meta(world, kind, write.key).uid
+    there = world.store.find(kind, write.key).metadata.uid
     if there != write.uid:
         what = f"Precondition failed: UID in precondition: {write.uid}, UID in object meta: {there}"
         raise ApiError(409, what)
-
-
-def _meta(world: World, kind: str, key: str) -> ObjectMeta:
-    if kind == "Pod":
-        return world.store.pod(key).metadata
-    return world.store.node(key).metadata if kind == "Node" else world.store.object(kind, key).metadata
 
 
 def _without_uid(body: dict[str, Any]) -> dict[str, Any]:

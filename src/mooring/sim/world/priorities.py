@@ -24,13 +24,6 @@ class PriorityClasses:
         defaults = [known for known in self._by_name.values() if known.global_default]
         self._default = min(defaults, key=lambda known: known.value, default=NO_CLASS)
 
-    @property
-    def names(self) -> list[str]:
-        return sorted(self._by_name)
-
-    def get(self, name: str) -> PriorityClass | None:
-        return self._by_name.get(name)
-
     def resolve(self, spec: PodSpec) -> PodSpec:
         """The spec with its priority, class and preemption policy filled in; what it says itself stays."""
         if spec.priority is not None and not spec.priority_class_name:

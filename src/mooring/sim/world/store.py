@@ -70,6 +70,12 @@ class Store:
                 return found[key]
         raise ApiError(404, f'{kind} "{key}" not found')
 
+    def find(self, kind: str, key: str) -> Pod | Node | Object:
+        """An object of any kind."""
+        if kind == "Pod":
+            return self.pod(key)
+        return self.node(key) if kind == "Node" else self.object(kind, key)
+
     def of_kind(self, api_version: str, kind: str) -> dict[str, Object]:
         """The objects of one kind, by key; a table to read and to write."""
         return self.objects.setdefault((api_version.rpartition("/")[0], kind), {})

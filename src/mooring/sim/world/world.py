@@ -38,7 +38,6 @@ from mooring.sim.world.priorities import PriorityClasses
 from mooring.sim.world.store import Store, key_of
 
 Listener = Callable[[Event], None]
-BindFault = Callable[[Pod, str], str | None]
 
 
 class World:
@@ -54,7 +53,6 @@ class World:
         self._listeners: list[Listener] = []
         self._untold: deque[Event] = deque()
         self._telling = False
-        self._bind_fault: BindFault | None = None
 
     @property
     def pods(self) -> dict[str, Pod]:
@@ -71,10 +69,6 @@ class World:
 
     def subscribe(self, listener: Listener) -> None:
         self._listeners.append(listener)
-
-    def fail_bind(self, fault: BindFault | None) -> None:
-        """Lets binds fail: the fault answers with a message, or None for a bind that works."""
-        self._bind_fault = fault
 
     def admit(self, pod: Pod) -> Pod:
         """The pod with everything the API server fills in before it gets a name."""
@@ -115,13 +109,9 @@ class World:
         self._tell(ObjectAdded(created), matters=True)
         return created
 
-    def bind(self, key: str, node: str, *, uid: str = "", patch: dict[str, Any] | None = None) -> Pod:
-        """Binds a pod, with a patch of it in the same write; it runs at once. ApiError says why not."""
+    def bind(self, key: str, node: str, *, uid: str = "") -> Pod:
+        """Binds a pod; it runs at once. ApiError says why not."""
         pod = self._bindable(key, node, uid)
-        fault = self._bind_fault(pod, node) if self._bind_fault else None
-        if fault is not None:
-            raise ApiError(500, fault)
-        pod = patched(pod, patch) if patch else pod
         pod = self._write_pod(kubelet.started(pod.on_node(node), self.clock.timestamp()), matters=True)
         self._plan_finish(pod)
         return pod

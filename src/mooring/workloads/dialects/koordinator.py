@@ -11,11 +11,7 @@ from mooring.workloads.declared import Declared, Dialect, Terms
 from mooring.workloads.dialects.pod_group_fields import pod_group_terms
 from mooring.workloads.written_values import Reading
 
-WAYS = (
-    ("label", keys.POD_GROUP_LABEL),
-    ("label", keys.LIGHT_NAME),
-    ("annotation", keys.NAME),
-)
+WAYS = (("label", keys.POD_GROUP_LABEL), ("label", keys.LIGHT_NAME), ("annotation", keys.NAME))
 LABELS = (keys.POD_GROUP_LABEL, keys.LIGHT_NAME, keys.LIGHT_MIN, keys.LIGHT_MATCH_POLICY)
 NOTES = (
     keys.NAME,

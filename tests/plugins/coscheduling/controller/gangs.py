@@ -23,6 +23,7 @@ class Gang:
     def __init__(self, podgroups: str = SIGS, *, least: int = 2, declared_by_pods: bool = False) -> None:
         self.id = "default/train"
         self.podgroups = podgroups
+        self.key = podgroups, self.id
         self.declared_by_pods = declared_by_pods
         self.pod_group: Object | None = None
         self.terms: Terms | None = Terms(least=least)

@@ -61,10 +61,7 @@ class Additions:
     them. What is added to a group that is the only one is kept in `lone`, for all classes that share it."""
 
     def __init__(
-        self,
-        scorers: Sequence[tuple[Scorer, int]],
-        domains: Domains,
-        lone: dict[tuple[Any, ...], int],
+        self, scorers: Sequence[tuple[Scorer, int]], domains: Domains, lone: dict[tuple[Any, ...], int]
     ) -> None:
         self._lone = lone
         self._scorers = scorers

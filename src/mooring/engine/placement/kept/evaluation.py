@@ -50,7 +50,7 @@ class KeptEvaluation:
         kind: np.dtype[Any],
     ) -> None:
         self._cluster = cluster
-        self._static = static
+        self.static = static
         self.row_forms = forms
         self.kind = kind  # of bases
         self._rows = RowForms(cluster, view, static, forms, kind)
@@ -76,10 +76,6 @@ class KeptEvaluation:
         self.pod: Any = None  # the last one it was asked about
 
     @property
-    def static(self) -> StaticPart:
-        return self._static
-
-    @property
     def can_share(self) -> bool:
         """Whether the plugins allow for a place in a matrix."""
         return not self._changing and self.row_forms.over_pods
@@ -97,14 +93,14 @@ class KeptEvaluation:
         nodes = self._cluster.nodes
         self.pod = pod
         try:
-            self._static.sync(cycle, pod)
+            self.static.sync(cycle, pod)
             if self._changing:
                 self._follow_versions()
             if self.slot is not None and self._matrix is not None:
                 self._matrix.catch_up(self.slot)
             if (
                 self._position < 0
-                or self._generation != self._static.generation
+                or self._generation != self.static.generation
                 or not self._repair(cycle, pod)
             ):
                 self._build(cycle, pod)
@@ -130,7 +126,7 @@ class KeptEvaluation:
     # as a whole
 
     def _build(self, cycle: Cycle, pod: Any) -> None:
-        nodes, static = self._cluster.nodes, self._static
+        nodes, static = self._cluster.nodes, self.static
         high = nodes.high
         if self._by_domain:
             self.domains.start(cycle, pod)
@@ -240,7 +236,7 @@ class KeptEvaluation:
             if rows:
                 self._rebase(cycle, pod, index, rows)
             for row in {*moved, *node_rows} if node_rows else moved:
-                index.regroup(row, self._static.raws(row) + self.domains.keys(row))
+                index.regroup(row, self.static.raws(row) + self.domains.keys(row))
             self._in_step = self.slot is not None
         else:
             self._put(cycle, pod, {*rows, *moved} if moved else rows)
@@ -257,7 +253,7 @@ class KeptEvaluation:
 
     def _put(self, cycle: Cycle, pod: Any, rows: Collection[int]) -> None:
         """Rows with their bases and groups."""
-        index, static = self.index, self._static
+        index, static = self.index, self.static
         if len(rows) > FEW_ROWS:
             numbers = list(rows)
             bases, raws = self._rows.some(cycle, pod, np.array(numbers, np.intp))

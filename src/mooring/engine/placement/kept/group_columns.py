@@ -27,7 +27,6 @@ class Normalizing:
         self._scorer = scorer
         self._weight = weight
         self._values: list[int] = []  # the last time
-        self._low = 0
         self._table: Ints = np.zeros(1, np.int64)
 
     def __call__(self, raw: Ints, passing: Bools) -> Ints:
@@ -42,7 +41,7 @@ class Normalizing:
         found = np.bincount(values - low).nonzero()[0]
         distinct_values = (found + low).tolist()
         if distinct_values != self._values:
-            self._values, self._low, self._table = distinct_values, low, np.zeros(span, np.int64)
+            self._values, self._table = distinct_values, np.zeros(span, np.int64)
             self._table[found] = self._scorer.normalized(distinct_values)
             self._table *= self._weight
         return self._table.take(raw - low, mode="clip")

@@ -41,12 +41,7 @@ class Matrix:
     """Members all have the same plugins of row scope."""
 
     def __init__(
-        self,
-        cluster: Cluster,
-        view: ClusterView,
-        forms: Forms,
-        kind: np.dtype[Any],
-        fewest: int = FEWEST,
+        self, cluster: Cluster, view: ClusterView, forms: Forms, kind: np.dtype[Any], fewest: int = FEWEST
     ) -> None:
         self._cluster = cluster
         self._view = view

@@ -53,10 +53,6 @@ class StaticPart:
         """The raw scores of a row; they mean nothing where the row does not pass."""
         return self.groups[self.code_at[row]]
 
-    @property
-    def nbytes(self) -> int:
-        return self.base.nbytes + self.codes.nbytes
-
     def sync(self, cycle: Cycle, pod: Any) -> None:
         """Brings the answers up to date with the node objects."""
         journal = self._cluster.nodes.node_journal

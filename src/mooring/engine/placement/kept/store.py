@@ -52,7 +52,7 @@ class KeptEvaluations:
         self._view = view
         self._kept: OrderedDict[PodClass, KeptEvaluation] = OrderedDict()
         self._bytes: dict[PodClass, int] = {}
-        self._total = 0
+        self.nbytes = 0  # the memory that they take, as far as it was looked at
         self._static: WeakValueDictionary[Hashable, StaticPart] = WeakValueDictionary()  # used by those kept
         self._matrices: dict[Hashable, Matrix] = {}
         self._forms = KnownForms()
@@ -67,11 +67,6 @@ class KeptEvaluations:
 
     def by_class(self) -> list[tuple[PodClass, KeptEvaluation]]:
         return list(self._kept.items())
-
-    @property
-    def nbytes(self) -> int:
-        """How much memory they take, as far as it was looked at."""
-        return self._total
 
     def known(self, pod_class: PodClass) -> KeptEvaluation | None:
         """The evaluation of a class, if there is one."""
@@ -153,22 +148,22 @@ class KeptEvaluations:
     def _weigh(self, pod_class: PodClass, kept: KeptEvaluation) -> None:
         """Looks how much memory it takes, and drops others when it is too much together."""
         size = kept.nbytes
-        self._total += size - self._bytes.get(pod_class, 0)
+        self.nbytes += size - self._bytes.get(pod_class, 0)
         self._bytes[pod_class] = size
-        while self._total > self.most_bytes and len(self._kept) > 1:
+        while self.nbytes > self.most_bytes and len(self._kept) > 1:
             self._drop(next(iter(self._kept)))
 
     def _drop(self, pod_class: PodClass) -> None:
         kept = self._kept.pop(pod_class, None)
         if kept is not None:
             kept.leave()
-            self._total -= self._bytes.pop(pod_class, 0)
+            self.nbytes -= self._bytes.pop(pod_class, 0)
 
     def forget(self) -> None:
         """Drops everything: some plugin's answers are no longer right."""
         self._kept.clear()
         self._bytes.clear()
-        self._total = 0
+        self.nbytes = 0
         self._static.clear()
         self._matrices.clear()
         self._highest.clear()
@@ -178,7 +173,7 @@ class KeptEvaluations:
 
     def check(self) -> None:
         """Asserts that nothing that is kept contradicts anything else."""
-        assert self._total == sum(self._bytes.values())
+        assert self.nbytes == sum(self._bytes.values())
         assert self._bytes.keys() <= self._kept.keys()
         assert self._busy == Counter(each for each in self._last if each is not None)
         for kept in self._kept.values():

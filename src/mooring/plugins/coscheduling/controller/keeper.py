@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from mooring.framework.api.handle import Handle, Lister
 from mooring.model.objects import Object, Pod
+from mooring.plugins.coscheduling.controller.gang import GangView
 from mooring.plugins.coscheduling.controller.podgroups import PodGroups
-from mooring.workloads.declared import Terms
 from mooring.workloads.dialects import DIALECTS
 from mooring.workloads.gang import Gang
 from mooring.workloads.gang_group import GangGroup
@@ -16,41 +16,6 @@ POD_GROUP = "PodGroup."
 PLACES = {
     dialect.kinds[0]: dialect.reads[0] for dialect in DIALECTS if dialect.kinds[0].startswith(POD_GROUP)
 }
-
-
-class SeenGang:
-    """A gang of the plugin as those who write about it see it."""
-
-    def __init__(self, gang: Gang, podgroups: str, lister: Lister) -> None:
-        self._gang = gang
-        self._lister = lister
-        self.id = gang.id
-        self.podgroups = podgroups
-
-    @property
-    def declared_by_pods(self) -> bool:
-        return not self._gang.by_object
-
-    @property
-    def pod_group(self) -> Object | None:
-        return self._lister.get(self._gang.source)
-
-    @property
-    def terms(self) -> Terms | None:
-        return self._gang.terms
-
-    @property
-    def pods(self) -> list[Pod]:
-        return [member.pod for member in self._gang.members.values()]
-
-    @property
-    def unschedulable(self) -> str:
-        """What the pods of the last attempt were told, as the API server shows it."""
-        for member in self._gang.pending:
-            for condition in member.pod.status.conditions:
-                if (condition.type, condition.reason) == ("PodScheduled", "Unschedulable"):
-                    return condition.message
-        return ""
 
 
 class Keeper:
@@ -80,6 +45,6 @@ class Keeper:
         if kind in PLACES:
             self._podgroups.deleted((PLACES[kind], found.key))
 
-    def _seen(self, gang: Gang) -> SeenGang | None:
+    def _seen(self, gang: Gang) -> GangView | None:
         kind = gang.dialect.kinds[0]
-        return SeenGang(gang, PLACES[kind], self._listers[kind]) if kind in PLACES else None
+        return GangView(gang, PLACES[kind], self._listers[kind]) if kind in PLACES else None

@@ -8,7 +8,6 @@ while. Only while this scheduler decides is anything looked at: `follow_up` is n
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -17,18 +16,11 @@ from mooring.framework.api.handle import Handle
 from mooring.framework.api.writes import Write
 from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling.controller import conditions, phases
-from mooring.plugins.coscheduling.controller.gang import (
-    KUBERNETES,
-    SIGS,
-    WITH_PHASES,
-    GangView,
-    Key,
-    key_of,
-)
+from mooring.plugins.coscheduling.controller.gang import KUBERNETES, SIGS, WITH_PHASES, GangView, Key
 from mooring.plugins.coscheduling.controller.making import can_be_named, is_made_for, pod_group_of
 from mooring.plugins.coscheduling.controller.pace import Pace
 from mooring.plugins.coscheduling.controller.tally import Tally
-from mooring.workloads.written_values import moment
+from mooring.workloads.written_values import moment, timestamp
 
 RESEND_S = 60.0
 STATUS = "status"
@@ -58,15 +50,15 @@ class PodGroups:
     def changed(self, gang: GangView) -> None:
         """Something about it is different: its pods, terms, PodGroup, or what came of an attempt."""
         self._tally.meet(gang)
-        self._changed[key_of(gang)] = gang
+        self._changed[gang.key] = gang
 
     def pod_gone(self, gang: GangView | None, pod: Pod) -> None:
         """A pod is no longer followed: it has finished, or is deleted. None: its gang is gone already."""
         if pod.spec.scheduler_name != self._handle.profile:
             return
         if (of := self._tally.gone(gang, pod)) is not None:
-            self._own.add(key_of(of))
-            self._changed.setdefault(key_of(of), of)
+            self._own.add(of.key)
+            self._changed.setdefault(of.key, of)
 
     def deleted(self, key: Key) -> None:
         """A PodGroup is gone, and with it what is known of the pods it was about."""
@@ -104,7 +96,7 @@ class PodGroups:
         write = self._wanted(key, gang, now)
         sent = self._sent.pop(key, None)
         if write is None:
-            if gang.pod_group is None and not list(gang.pods):  # nothing is left to write about
+            if gang.pod_group is None and not gang.pods:  # nothing is left to write about
                 self._own.discard(key)
                 self._pace.forget(key)
             return
@@ -119,7 +111,7 @@ class PodGroups:
 
     def _wanted(self, key: Key, gang: GangView, now: float) -> Write | None:
         """What is to be written about a gang, if anything is."""
-        pods, found = list(gang.pods), gang.pod_group
+        pods, found = gang.pods, gang.pod_group
         if any(pod.spec.scheduler_name == self._handle.profile for pod in pods):
             self._own.add(key)
         elif not pods and found is not None and is_made_for(self._handle.profile, found):
@@ -130,7 +122,7 @@ class PodGroups:
             return self._made(gang, pods)
         if found.metadata.deletion_timestamp is not None or gang.terms is None:
             return None
-        status = dict(self._status(gang, found, pods, timestamp(now)))
+        status = dict(self._status(gang, found, pods, timestamp(int(now))))
         if not status:
             return None
         body = {"metadata": {"uid": found.metadata.uid}, STATUS: status}
@@ -165,8 +157,3 @@ class PodGroups:
             created, started = moment(found.metadata.creation_timestamp), moment(before.schedule_start_time)
             if not phases.is_left_alone(before, least, started, created):
                 yield from phases.difference(before, phases.settled(before, least, counted, now)).items()
-
-
-def timestamp(seconds: float) -> str:
-    """A moment as the API server writes it, to the second."""
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

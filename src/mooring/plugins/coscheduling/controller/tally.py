@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from mooring.model.objects import Pod
-from mooring.plugins.coscheduling.controller.gang import WITH_PHASES, GangView, Key, key_of
+from mooring.plugins.coscheduling.controller.gang import WITH_PHASES, GangView, Key
 from mooring.plugins.coscheduling.controller.phases import FINAL, Pods, Status, read_status
 
 SUCCEEDED, FAILED, RUNNING = "Succeeded", "Failed", "Running"
@@ -37,7 +37,7 @@ class Tally:
 
     def meet(self, gang: GangView) -> None:
         """From when a PodGroup is first seen, its pods that finish are counted here."""
-        key, found = key_of(gang), gang.pod_group
+        key, found = gang.key, gang.pod_group
         if found is None or gang.podgroups not in WITH_PHASES:
             self._finished.pop(key, None)
         elif (known := self._finished.get(key)) is None or known.uid != found.metadata.uid:
@@ -50,7 +50,7 @@ class Tally:
         asked = self._asked.pop(uid, None)
         if (gang := asked or gang) is None:
             return None
-        key = key_of(gang)
+        key = gang.key
         finished = self._finished.get(key)
         if asked is not None:
             self._drop(key, uid)
@@ -66,7 +66,7 @@ class Tally:
 
     def is_clear(self, gang: GangView) -> bool:
         """Whether it is known of all pods of the gang what became of them. If not, it is asked for."""
-        key = key_of(gang)
+        key = gang.key
         unclear = self._unclear.get(key)
         if not unclear:
             return True
@@ -83,7 +83,7 @@ class Tally:
     def counted(self, gang: GangView, status: Status, pods: list[Pod]) -> Pods:
         """The gang's pods in numbers. What the status has counted already is never taken back."""
         self.meet(gang)
-        finished = self._finished[key_of(gang)]
+        finished = self._finished[gang.key]
         bound = [pod for pod in pods if pod.spec.node_name]
         return Pods(
             bound=len(bound),

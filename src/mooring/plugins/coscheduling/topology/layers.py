@@ -85,7 +85,7 @@ class _Misfit(Exception):
 # the plugin's arguments
 
 
-def from_args(entries: Sequence[str | LayerEntry], field: str = "networkTopology") -> Layout:
+def from_args(entries: Sequence[str | LayerEntry]) -> Layout:
     """Label keys or entries, coarsest first. Entries that name parents may come in any order; they have to
     list the node layer, as in a ClusterNetworkTopology. Raises ArgsError."""
     plain = [
@@ -97,7 +97,7 @@ def from_args(entries: Sequence[str | LayerEntry], field: str = "networkTopology
             return _by_parents(plain)
         return _layout([entry for entry in plain if entry.topology_layer != NODE_LAYER])
     except _Misfit as misfit:
-        place = (field, *misfit.field)
+        place = ("networkTopology", *misfit.field)
         raise ArgsError([FieldMistake(place, f"{_path(place)}: {misfit.what}")]) from None
 
 

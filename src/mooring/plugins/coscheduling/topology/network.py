@@ -20,12 +20,7 @@ from mooring.plugins.coscheduling.topology.layers import Layout
 from mooring.plugins.coscheduling.topology.planning import Planner
 from mooring.plugins.coscheduling.topology.scoring import SelectorScores
 from mooring.plugins.coscheduling.topology.tree import Tree
-from mooring.plugins.coscheduling.topology.trees import (
-    CLUSTER_NETWORK_TOPOLOGY,
-    DEFAULT,
-    READS,
-    NodeLabels,
-)
+from mooring.plugins.coscheduling.topology.trees import CLUSTER_NETWORK_TOPOLOGY, DEFAULT, READS, NodeLabels
 from mooring.workloads.dialects.pod_group_fields import mapping
 from mooring.workloads.gang import Gang, Standing
 from mooring.workloads.topology_wishes import Wish, wish_of_annotation
