@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from urllib.parse import quote
 
 import msgspec
@@ -18,6 +18,12 @@ _is_plain = re.compile(r"[A-Za-z0-9._~:-]*").fullmatch
 def _quoted(name: str) -> str:
     """A name as part of a path. Nearly all names are so already, and looking costs less than quoting."""
     return name if _is_plain(name) else quote(name, safe=":")
+
+
+@lru_cache(1024)
+def _path_of_all(root: str, namespace: str, plural: str) -> str:
+    """The path of all objects in a namespace, or everywhere."""
+    return f"{root}/namespaces/{_quoted(namespace)}/{plural}" if namespace else f"{root}/{plural}"
 
 
 class Resource(msgspec.Struct, frozen=True, dict=True):
@@ -40,10 +46,7 @@ class Resource(msgspec.Struct, frozen=True, dict=True):
 
     def path(self, namespace: str = "", name: str = "", sub: str = "") -> str:
         """The path of an object, of its subresource, or of all objects in a namespace or everywhere."""
-        path = self.root
-        if namespace and self.namespaced:
-            path += "/namespaces/" + _quoted(namespace)
-        path += "/" + self.plural
+        path = _path_of_all(self.root, namespace if self.namespaced else "", self.plural)
         if name:
             path += "/" + _quoted(name)
         return f"{path}/{sub}" if sub else path

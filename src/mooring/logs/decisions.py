@@ -60,7 +60,7 @@ class DecisionLog:
     def heard(self, event: Event) -> None:
         """Logs what came of a bind."""
         if isinstance(event, Bound):
-            counts = self._binding.pop(event.pod.metadata.uid, None)
+            counts = self._binding.pop(event.pod.metadata.uid, None) if self._binding else None
             if log.isEnabledFor(V2):
                 evaluated, feasible = counts or (0, 0)
                 more = {"evaluatedNodes": evaluated, "feasibleNodes": feasible} if counts else {}
@@ -82,13 +82,17 @@ class DecisionLog:
     def _bind(self, bind: Bind) -> None:
         if log.isEnabledFor(V3):
             log.log(V3, ATTEMPT_BIND, extra=fields(pod=bind.pod, node=bind.node))
-        state = self._engine.binding_state(bind)
-        if state is not None and (counts := state.cycle.read(COUNTED, None)) is not None:
-            self._binding[bind.pod.metadata.uid] = counts
+        if self._engine.placer.count_nodes:
+            self._note_counts(bind)
         if log.isEnabledFor(V10):
             self._scores(bind.pod)
         if self.top_scores > 0 and (story := self._engine.story(bind.pod.key, self.top_scores)):
             log.info(TOP_SCORES, extra=fields(pod=bind.pod, scores=table(story)))
+
+    def _note_counts(self, bind: Bind) -> None:
+        state = self._engine.binding_state(bind)
+        if state is not None and (counts := state.cycle.read(COUNTED, None)) is not None:
+            self._binding[bind.pod.metadata.uid] = counts
 
     def _scores(self, pod: Pod) -> None:
         story = self._engine.story(pod.key, len(self._engine.cluster.nodes))
