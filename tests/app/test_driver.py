@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from mooring.app.driver import AHEAD, Driver
+from kube.virtual_time import in_virtual_time
+from mooring.app.driver import AHEAD, BUSY, Driver
 from mooring.engine.decisions import Bind, Decision, Refuse, Wait
 from mooring.engine.engine import Engine
 from mooring.engine.events import NodeAdded, PodAdded
@@ -97,6 +98,45 @@ def test_a_slice_ends_in_the_middle_of_the_queue() -> None:
     while desk.driver.turn():
         pass
     assert len(desk.done) == 50
+
+
+def test_work_ahead_waits_while_much_is_being_carried_out(desk: Desk) -> None:
+    nodes = (node(f"n{number}").has(cpu=1, pods=10).build() for number in range(300))
+    for each in nodes:  # so many that preemption works them out ahead, some at a time
+        desk.driver.tell(NodeAdded(each))
+    desk.driver.start()
+    desk.waiting = BUSY
+    assert desk.driver.turn() is False
+    desk.waiting = BUSY - 1
+    assert desk.driver.turn() is True
+
+
+def turns_taken(waiting: int) -> int:
+    """How many turns work takes that comes a bit at a time, every millisecond for 100 ms."""
+
+    async def told() -> int:
+        desk, turns = Desk(), 0
+        desk.waiting = waiting
+        turn = desk.driver.turn
+
+        def counted() -> bool:
+            nonlocal turns
+            turns += 1
+            return turn()
+
+        desk.driver.turn = counted  # type: ignore[method-assign]
+        running = asyncio.ensure_future(desk.driver.run())
+        for number in range(100):
+            desk.driver.tell(NodeAdded(node(f"n{number}").build()))
+            await asyncio.sleep(0.001)
+        running.cancel()
+        return turns
+
+    return in_virtual_time(told())
+
+
+def test_a_busy_driver_takes_fewer_turns() -> None:
+    assert turns_taken(BUSY) * 3 < turns_taken(BUSY - 1)
 
 
 def test_deciding_pauses_while_too_much_waits_to_be_carried_out(desk: Desk) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -62,6 +63,15 @@ def test_answers_of_a_slow_server_are_read_together(answer_s: float) -> None:
     longest = min(LONGEST_S, PART * answer_s)
     assert min(gaps(found)[:-MANY]) > 0.8 * longest  # but for the last, which are few
     assert max(took for _, took in found[len(found) // 2 :]) < answer_s + 1.5 * longest
+
+
+@only_linux
+def test_nothing_stays_open() -> None:
+    """A gate has a descriptor of its own."""
+    own = Path("/proc/self/fd")
+    before = len(list(own.iterdir()))
+    in_virtual_time(answered(2 * SLOW_S, at_once=2 * MANY))
+    assert len(list(own.iterdir())) == before
 
 
 @only_linux

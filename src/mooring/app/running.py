@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import resource
 import signal
 import time
 from collections.abc import Coroutine, Iterator
@@ -37,6 +38,8 @@ from mooring.web.server import Serving
 
 log = logging.getLogger("mooring.app")
 
+OPEN_FILES = 4096  # a connection has two, and a server far away gets hundreds of them
+
 
 def run(options: RunOptions) -> int:
     """Schedules until it is told to end. Mistakes in what it is given are raised before anything starts."""
@@ -47,6 +50,7 @@ def run(options: RunOptions) -> int:
         log.warning("%s", remark)
     if options.write_config_to is not None:
         return write_config(config, options.write_config_to)
+    allow_open_files()
     seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(64)
     meter = Meter(time.perf_counter)
     budgets = Budgets(time.perf_counter, meter)
@@ -98,6 +102,14 @@ async def _on_disk_soon(recording: RecordingFile, scheduling: Coroutine[Any, Any
         return await scheduling
     finally:
         flushing.cancel()
+
+
+def allow_open_files() -> None:
+    """Many systems start a process with less than it may ask for."""
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if most == resource.RLIM_INFINITY else min(most, OPEN_FILES)
+    if allowed != resource.RLIM_INFINITY and allowed < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def effective(options: RunOptions, config: SchedulerConfig) -> SchedulerConfig:
