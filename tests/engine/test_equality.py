@@ -358,20 +358,20 @@ WORLDS = (st.lists(st.tuples(*NODE), max_size=len(NAMES)), st.lists(STEPS, max_s
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None, "print_blob": False}
 
 
-@settings(max_examples=600, **QUIET)
+@settings(max_examples=240, **QUIET)
 @given(*WORLDS)
 def test_kept_evaluation_gives_the_right_answers(nodes: Any, steps: Any) -> None:
     play(nodes, steps, keeping=True)
 
 
 @pytest.mark.parametrize("tier", TIERS)
-@settings(max_examples=150, **QUIET)
+@settings(max_examples=80, **QUIET)
 @given(*WORLDS)
 def test_every_tier_gives_the_right_answers(tier: str, nodes: Any, steps: Any) -> None:
     play(nodes, steps, keeping=True, tier=tier)
 
 
-@settings(max_examples=150, **QUIET)
+@settings(max_examples=80, **QUIET)
 @given(*WORLDS)
 def test_full_evaluation_gives_the_right_answers(nodes: Any, steps: Any) -> None:
     play(nodes, steps, keeping=False)

@@ -10,7 +10,7 @@ from mooring.bench.extender import run_extender
 from mooring.bench.extender_server import answer
 
 
-@pytest.mark.parametrize("pods", [25, 3])
+@pytest.mark.parametrize("pods", [22, 3])
 def test_every_pod_of_every_variant_is_bound(pods: int) -> None:
     measured = run_extender(nodes=30, pods=pods)
     names = ["none", "plugin", "HTTP", "HTTP x20"]

@@ -353,7 +353,7 @@ def as_seen_by_placement(found: Plain) -> Pod:
     return msgspec.structs.replace(pod, spec=spec)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(wire_pods, min_size=1, max_size=6), st.randoms(use_true_random=False))
 def test_reads_what_the_plain_way_reads(found: list[Plain], rng: random.Random) -> None:
     decoder = Decoders().pod

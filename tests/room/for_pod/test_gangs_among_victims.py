@@ -216,7 +216,7 @@ def answered(cluster: dict[str, Any], *, exact: bool) -> Any:
     return None if any(isinstance(each, Bind) for each in decisions) else answer_of(decisions)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(with_gangs())
 def test_gangs_and_protected_pods_as_the_reference(cluster: dict[str, Any]) -> None:
     expected = preempt(**cluster)
