@@ -14,6 +14,8 @@ from e2e.state import Pod, State
 from e2e.waiting import wait_for
 
 NODES = "/api/v1/nodes"
+RETURN_S = 90.0  # within which who met a server that was away has tried again: it may wait for a minute
+NODES_READY_S = 2 * RETURN_S  # both of those who play kubelets and of the controllers that take taints away
 PER_CLUSTER = (
     "/apis/scheduling.k8s.io/v1/priorityclasses",
     "/apis/storage.k8s.io/v1/storageclasses",
@@ -33,8 +35,8 @@ class Cluster:
         self.pods_path = f"/api/v1/namespaces/{self.namespace}/pods"
         self.api.create("/api/v1/namespaces", {"metadata": {"name": self.namespace}})
         account = f"/api/v1/namespaces/{self.namespace}/serviceaccounts/default"
-        # Pods need it. Controllers that met a server that was away may not try again for a minute.
-        wait_for(partial(self.api.exists, account), within=90, saying="the namespace's service account")
+        saying = "the namespace's service account"  # pods need it
+        wait_for(partial(self.api.exists, account), within=RETURN_S, saying=saying)
 
     def kubectl(self, *words: str, input: str | None = None) -> str:  # noqa: A002 - subprocess's word
         """kubectl in the test's namespace."""
@@ -44,7 +46,9 @@ class Cluster:
         """Objects, YAML texts, or paths of files and folders, by `kubectl apply`."""
         return self.control_plane.kubectl.apply(*manifests, namespace=self.namespace)
 
-    def add_nodes(self, count: int, prefix: str = "node", *, within: float = 60, **words: Any) -> list[str]:
+    def add_nodes(
+        self, count: int, prefix: str = "node", *, within: float = NODES_READY_S, **words: Any
+    ) -> list[str]:
         """Nodes `prefix-0` and on, made by `nodes.node(name, **words)`; returns when they are ready."""
         names = [f"{prefix}-{number}" for number in range(count)]
         self.create_nodes(node(name, **words) for name in names)
@@ -54,7 +58,7 @@ class Cluster:
     def create_nodes(self, manifests: Iterable[Object]) -> None:
         self.api.create_all(NODES, manifests)
 
-    def wait_ready(self, names: Iterable[str], *, within: float = 60) -> None:
+    def wait_ready(self, names: Iterable[str], *, within: float = NODES_READY_S) -> None:
         wanted = set(names)
 
         def not_ready() -> set[str]:

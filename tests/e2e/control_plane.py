@@ -83,10 +83,6 @@ class ControlPlane:
     def start_apiserver(self) -> None:
         self.processes["kube-apiserver"].start()
         self._wait("kube-apiserver", self._apiserver_ready)
-        kubelets = self.processes.get("kwok")
-        if kubelets is not None and kubelets.running is not None:
-            kubelets.kill()  # whose watches failed meanwhile may not try again for a minute
-            kubelets.start()
 
     def stop_apiserver(self) -> None:
         """Ends it without a word, as a crash does."""
