@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,6 +83,13 @@ def test_users_in_the_place_of_the_kind_of_a_kubeconfig(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match='expected kind "Config"') as caught:
         load_kubeconfig(str(file), env={})
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("node", ["", "n-1"])
+@pytest.mark.parametrize("first", [[], [(PODS, BASES[PODS])]], ids=["new", "known"])
+def test_a_member_of_a_gang_whose_requests_cannot_be_read(first: list[Any], node: str) -> None:
+    way = ("spec", "initContainers", 0, "resources", "requests", "cpu")
+    survives(*first, on_a_node((PODS, changed(BASES[PODS], way, "5Xi")), node))
 
 
 @pytest.mark.parametrize("way", [("metadata", "annotations"), ("spec", "schedulerName")])

@@ -122,8 +122,8 @@ class Stories:
                 cycle.write(SAID, self._testimony(hearing))
                 cycle.forget(SESSION)  # which ends, and whose hooks are not asked again
         position = self._cluster.history.position if attempt.position < 0 else attempt.position
-        asked = attempt.nominations, attempt.others
-        note = Note(pod, attempt.pod_class, cycle, position, *asked, node, message, blamed)
+        nominations, others = attempt.nominations, attempt.others
+        note = Note(pod, attempt.pod_class, cycle, position, nominations, others, node, message, blamed)
         self._notes.put(pod.metadata.uid, note)
 
     def _testimony(self, hearing: Hearing) -> Testimony:

@@ -26,6 +26,7 @@ from mooring.engine.events import (
     PodChanged,
     PodDeleted,
 )
+from mooring.engine.hook_table import tell
 from mooring.engine.intake.ingest import Ingest
 from mooring.engine.parts import Parts
 from mooring.errors import MooringError
@@ -135,6 +136,8 @@ class Refusals:
             if pod.spec.node_name and not gone:
                 stand_in = _stand_in(pod)
                 statement.take(stand_in, pod.spec.node_name, bound=True, charge=self._charge(pod))
+        for hook in parts.hooks.pod_gone:  # of a gang, say: nothing but its place is certain
+            tell(hook, pod)
         if not gone and self._is_to_wait(pod):
             self._show(Wait(pod, SCHEDULER_ERROR, why))
 

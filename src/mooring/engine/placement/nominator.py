@@ -21,7 +21,7 @@ class Nominator:
         self._levels: dict[int, dict[str, tuple[Pod, ...]]] = {}  # by priority: those of no lower one
         self._changed: list[str] = []  # nodes, in the order their nominations changed
         self._reverses: list[tuple[Pod, str]] = []  # for each of these, whose it was and its node before
-        self._forgotten = 0  # how many were before these
+        self.position = 0  # how many changes there have been, those that are forgotten included
 
     def __bool__(self) -> bool:
         return bool(self.node_by_uid)
@@ -58,19 +58,14 @@ class Nominator:
             if node_name := lifted.get(pod.metadata.uid):
                 self.nominate(pod, node_name)
 
-    @property
-    def position(self) -> int:
-        """How many changes there have been."""
-        return self._forgotten + len(self._changed)
-
     def since(self, position: int) -> list[str] | None:
         """The nodes whose nominations changed after so many changes; None if that is forgotten."""
-        start = position - self._forgotten
+        start = position - self._forgotten()
         return None if start < 0 else self._changed[start:]
 
     def as_of(self, position: int) -> list[tuple[Pod, str]] | None:
         """The nominations as they were after so many changes; None if that is forgotten."""
-        if (start := position - self._forgotten) < 0:
+        if (start := position - self._forgotten()) < 0:
             return None
         nominated = self.node_by_uid.items()
         found = {uid: (self._by_node[node_name][uid], node_name) for uid, node_name in nominated}
@@ -117,13 +112,17 @@ class Nominator:
         return level
 
     def _follow(self, node_name: str, reverse: tuple[Pod, str]) -> None:
+        self.position += 1
         self._changed.append(node_name)
         self._reverses.append(reverse)
         if len(self._changed) > 2 * CHANGES_KNOWN:
             del self._changed[:CHANGES_KNOWN], self._reverses[:CHANGES_KNOWN]
-            self._forgotten += CHANGES_KNOWN
         for priority, level in self._levels.items():
             self._put(level, priority, node_name)
+
+    def _forgotten(self) -> int:
+        """How many changes there were before those that are known."""
+        return self.position - len(self._changed)
 
     def _put(self, level: dict[str, tuple[Pod, ...]], priority: int, node_name: str) -> None:
         pods = tuple(pod for pod in self._by_node.get(node_name, {}).values() if pod.priority >= priority)
