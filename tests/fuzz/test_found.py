@@ -92,6 +92,11 @@ def test_a_member_of_a_gang_whose_requests_cannot_be_read(first: list[Any], node
     survives(*first, on_a_node((PODS, changed(BASES[PODS], way, "5Xi")), node))
 
 
+@pytest.mark.parametrize("way", [("spec", "schedulingGroup"), ("metadata", "creationTimestamp")])
+def test_a_member_that_says_something_else_of_its_gang_later(way: tuple[str, str]) -> None:
+    survives((PODS, changed(BASES[PODS], way, None)), (PODS, BASES[PODS]))
+
+
 @pytest.mark.parametrize("way", [("metadata", "annotations"), ("spec", "schedulerName")])
 def test_a_pod_on_a_node_that_becomes_a_member_or_changes_its_scheduler(way: tuple[str, str]) -> None:
     other = changed(BASES[PODS], way, "" if way[1] == "schedulerName" else None)

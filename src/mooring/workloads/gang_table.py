@@ -335,6 +335,7 @@ def _same(member: Member | None, pod: Pod) -> Declared | None:
     """What the pod declared before, if it says the same now."""
     if member is None:
         return None
-    old, new = member.pod.metadata, pod.metadata
+    old, new, was, spec = member.pod.metadata, pod.metadata, member.pod.spec, pod.spec
     same = old.labels == new.labels and old.annotations == new.annotations and old.uid == new.uid
-    return member.declared if same else None
+    same = same and was.scheduling_group == spec.scheduling_group and was.workload_ref == spec.workload_ref
+    return member.declared if same and old.creation_timestamp == new.creation_timestamp else None
