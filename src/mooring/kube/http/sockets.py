@@ -8,7 +8,6 @@ It keeps what comes for a while, if it is told to, so that it can be read togeth
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
 from contextlib import suppress
@@ -54,7 +53,7 @@ class Gate:
         self._own: socket.socket | None = None
         if made is not None and sys.platform == "linux":
             with suppress(OSError):
-                self._own = socket.socket(fileno=os.dup(made.fileno()))
+                self._own = socket.fromfd(made.fileno(), socket.AF_INET, socket.SOCK_STREAM)  # whatever it is
 
     def close(self) -> bool:
         """Has the system wake nobody for a few bytes until they are let in; the end of a connection is heard
