@@ -10,6 +10,7 @@ import pytest
 
 from fuzz.objects import BASES, changed
 from fuzz.test_api_objects import on_a_node, survives
+from fuzz.test_manifests import simulated
 from mooring.config.load import load_config
 from mooring.errors import ConfigError, ManifestError
 from mooring.kube.access.kubeconfig import load_kubeconfig
@@ -50,6 +51,46 @@ def test_manifests(name: str) -> None:
     with pytest.raises(ManifestError) as caught:
         read_manifests(["-"], stdin=io.StringIO(text))
     assert [told in mistake.what for mistake in caught.value.mistakes] == [True], caught.value
+
+
+NOTHING_WRONG = {
+    "a node affinity of a volume with nothing where values are": (
+        VOLUME + "{nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: "
+        "[{key: zone, operator: Exists, values: null}]}]}}}"
+    ),
+    "a selector of a claim with nothing in it": (
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c}\n"
+        "spec: {selector: {matchLabels: null, matchExpressions: null}}"
+    ),
+    "a service that has nothing to say": "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: null",
+    "a network that is text": (
+        "apiVersion: scheduling.koordinator.sh/v1alpha1\nkind: ClusterNetworkTopology\n"
+        "metadata: {name: default}\nspec: rack"
+    ),
+    "a network whose layers are text": (
+        "apiVersion: scheduling.koordinator.sh/v1alpha1\nkind: ClusterNetworkTopology\n"
+        "metadata: {name: default}\nspec: {networkTopologySpec: [rack]}"
+    ),
+}
+CLUSTER = """
+apiVersion: v1
+kind: Node
+metadata: {name: n}
+status: {allocatable: {cpu: 1, memory: 1Gi, pods: 5}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, labels: {app: a}}
+spec: {containers: [{name: c, resources: {requests: {cpu: 100m}}}]}
+---
+"""
+
+
+@pytest.mark.parametrize("name", NOTHING_WRONG)
+def test_manifests_that_are_simulated(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    entries = read_manifests(["-"], stdin=io.StringIO(CLUSTER + NOTHING_WRONG[name]))
+    assert simulated(entries).placements == {"default/p": "n"}
+    assert not caplog.records
 
 
 def test_a_resource_of_an_extender_that_has_no_name() -> None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import LabelSelector, Object
+from mooring.model.plain import part, read
 from mooring.model.selectors import Requirement, SelectorError, label_requirements
 
 KIND = "PodDisruptionBudget"
@@ -86,9 +86,11 @@ class BudgetIndex:
 
 def read_budget(found: Object) -> Budget | None:
     """A budget that covers any pod at all; None when its selector is empty or cannot be read."""
-    spec, status = _mapping(found.data.get("spec")), _mapping(found.data.get("status"))
+    spec, status = part(found.data, "spec"), part(found.data, "status")
     try:
-        requirements = label_requirements(msgspec.convert(spec.get("selector"), LabelSelector | None))
+        requirements = label_requirements(
+            read(spec["selector"], LabelSelector) if spec.get("selector") is not None else None
+        )
     except (msgspec.ValidationError, SelectorError):
         return None
     if not requirements:
@@ -98,9 +100,5 @@ def read_budget(found: Object) -> Budget | None:
         found.metadata.namespace,
         requirements,
         allowed if isinstance(allowed, int) else 0,
-        frozenset(_mapping(status.get("disruptedPods"))),
+        frozenset(part(status, "disruptedPods")),
     )
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

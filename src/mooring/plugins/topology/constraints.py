@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Any
 
 import msgspec
 
@@ -15,6 +14,7 @@ from mooring.model.objects import (
     Pod,
     TopologySpreadConstraint,
 )
+from mooring.model.plain import part, read
 from mooring.model.selectors import SelectorError, canonical, matches_labels
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -75,7 +75,7 @@ def default_selector(pod: Pod, handle: Handle) -> LabelSelector | None:
     """What the Services and the owner of a pod select, taken together; None when nothing does."""
     labels: dict[str, str] = {}
     for service in handle.lister("Service"):
-        wanted = service.data.get("spec", {}).get("selector") or {}
+        wanted = part(service.data, "spec", "selector")
         mine = service.metadata.namespace == pod.namespace
         if mine and wanted and all(pod.labels.get(k) == v for k, v in wanted.items()):
             labels.update(wanted)
@@ -101,10 +101,11 @@ def _owners(pod: Pod, handle: Handle) -> Iterator[Object]:
 
 def _selector_of(owner: Object) -> LabelSelector:
     """A ReplicationController has plain labels, the others a selector."""
-    found: Any = owner.data.get("spec", {}).get("selector") or {}
-    if owner.kind == "ReplicationController":
-        return LabelSelector(match_labels=found)
-    return msgspec.convert(found, LabelSelector)
+    found = part(owner.data, "spec", "selector")
+    try:
+        return read({"matchLabels": found} if owner.kind == "ReplicationController" else found, LabelSelector)
+    except msgspec.ValidationError:
+        return LabelSelector()  # nobody knows what it selects
 
 
 def _with_own_values(one: TopologySpreadConstraint, pod: Pod) -> LabelSelector | None:

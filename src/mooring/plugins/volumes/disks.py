@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.plugins.volumes.plain import part, text, words
+from mooring.model.plain import part, text, words
 
 RBD = "rbd"
 

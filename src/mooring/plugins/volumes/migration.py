@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from mooring.plugins.volumes.plain import part, text
+from mooring.model.plain import part, text
 
 UNSPECIFIED = "UNSPECIFIED"
 ZONE_LABELS = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from mooring.model.objects import Object, Pod, PodSpec
+from mooring.model.plain import part, text
 from mooring.plugins.volumes.disks import Disk, disks_of
 from mooring.plugins.volumes.migration import CsiVolume, in_tree_volume
-from mooring.plugins.volumes.plain import part, text
 from mooring.plugins.volumes.storage_objects import Claim
 
 KEPT_AS = "pod_volumes"

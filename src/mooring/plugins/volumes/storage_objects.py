@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from mooring.model.objects import LabelSelector, NodeSelector, Object
+from mooring.model.plain import amount, items, part, read, text, words
 from mooring.model.selectors import NodeTerm, Requirement, SelectorError, label_requirements
 from mooring.plugins.volumes.migration import CsiVolume, csi_volume
-from mooring.plugins.volumes.plain import amount, items, part, text, words
 from mooring.plugins.wanted_nodes import readable_terms
 
 PERSISTENT_VOLUME, CLAIM = "PersistentVolume", "PersistentVolumeClaim"
@@ -194,7 +194,7 @@ def _claim(found: Object) -> Claim:
         access_modes=words(spec, "accessModes"),
         volume_mode=text(spec, "volumeMode") or FILESYSTEM,
         attributes_class=text(spec, "volumeAttributesClassName"),
-        selector=None if selector is None else msgspec.convert(selector, LabelSelector),
+        selector=None if selector is None else read(selector, LabelSelector),
         phase=text(part(found.data, "status"), "phase"),
         selected_node=notes.get(SELECTED_NODE),
         bind_completed=BIND_COMPLETED in notes,
@@ -245,7 +245,7 @@ def _capacity(found: Object) -> Capacity:
     total = amount(found.data, "capacity")
     largest = amount(found.data, "maximumVolumeSize")
     topology = found.data.get("nodeTopology")
-    nodes = None if topology is None else _readable(msgspec.convert(topology, LabelSelector))
+    nodes = None if topology is None else _readable(read(topology, LabelSelector))
     limit = total if largest is None else largest
     return Capacity(text(found.data, "storageClassName"), total, limit, nodes)
 
@@ -263,7 +263,7 @@ def _affinity(required: Any) -> tuple[NodeTerm, ...] | None:
     """A term that cannot be read matches no node."""
     if required is None:
         return None
-    return readable_terms(msgspec.convert(required, NodeSelector).node_selector_terms)
+    return readable_terms(read(required, NodeSelector).node_selector_terms)
 
 
 def _topology(term: Any) -> NodeTerm:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mooring.model.objects import Node, Object, ObjectMeta
+from mooring.model.plain import items, part, text
 from mooring.model.quantity import format_quantity
 from mooring.plugins.volumes import storage_objects as kinds
 from mooring.plugins.volumes.binding_writes import reference_to
@@ -45,10 +46,10 @@ class Provisioner:
             self._change_room(key, size)
 
     def _volume(self, name: str, claim: Claim, of: StorageClass, node: Node | None) -> dict[str, Any]:
-        wanted = claim.object.data.get("spec") or {}
+        wanted = part(claim.object.data, "spec")
         plain = self._world.store.of_kind(STORAGE, kinds.STORAGE_CLASS)[of.name].data
         spec: dict[str, Any] = {
-            "accessModes": list(wanted.get("accessModes") or ["ReadWriteOnce"]),
+            "accessModes": items(wanted, "accessModes") or ["ReadWriteOnce"],
             "capacity": {"storage": format_quantity(claim.size or 0, binary=True)},
             "claimRef": reference_to(claim),
             "csi": {"driver": of.provisioner, "volumeHandle": name},
@@ -81,10 +82,9 @@ class Provisioner:
 
     def _driver_keys(self, driver: str, node: Node) -> list[str]:
         found = self._world.store.of_kind(STORAGE, kinds.CSI_NODE).get(node.name)
-        drivers = (found.data.get("spec") or {}).get("drivers") or () if found is not None else ()
-        return [
-            key for each in drivers if each.get("name") == driver for key in each.get("topologyKeys") or ()
-        ]
+        drivers = [] if found is None else items(part(found.data, "spec"), "drivers")
+        mine = [part(each) for each in drivers if text(part(each), "name") == driver]
+        return [key for each in mine for key in items(each, "topologyKeys") if isinstance(key, str)]
 
     def _take_room(self, name: str, claim: Claim, of: StorageClass, node: Node | None) -> None:
         """Makes what a driver tells of its room true: it gets less."""

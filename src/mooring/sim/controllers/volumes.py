@@ -11,6 +11,7 @@ from typing import Any
 
 from mooring.engine.events import Event, ObjectAdded, ObjectChanged, ObjectDeleted
 from mooring.model.objects import Object
+from mooring.model.plain import part
 from mooring.plugins.volumes import storage_objects as kinds
 from mooring.plugins.volumes.binding_writes import reference_to
 from mooring.plugins.volumes.matching import offer
@@ -117,7 +118,7 @@ class VolumeController:
 
     def _give_class(self, claim: Claim) -> bool:
         """A claim that leaves its class open gets the default one; "" asks for none."""
-        spec = claim.object.data.get("spec") or {}
+        spec = part(claim.object.data, "spec")
         if spec.get("storageClassName") is not None or claim.volume_name:
             return False
         for name, found in self._objects(kinds.STORAGE_CLASS, STORAGE).items():
@@ -145,12 +146,12 @@ class VolumeController:
         mine: dict[str, Any] = {"spec": {"claimRef": reference_to(claim)}, "status": {"phase": "Bound"}}
         if volume.claim is None:
             mine["metadata"] = {"annotations": {kinds.BOUND_BY_CONTROLLER: "yes"}}
-        spec = volume.object.data.get("spec") or {}
+        spec = part(volume.object.data, "spec")
         status = {key: spec[key] for key in ("capacity", "accessModes") if key in spec}
         marks = {kinds.BIND_COMPLETED: "yes", kinds.BOUND_BY_CONTROLLER: "yes"}
         if claim.volume_name:
             del marks[kinds.BOUND_BY_CONTROLLER]  # somebody else has chosen the volume
-        theirs = {
+        theirs: dict[str, Any] = {
             "metadata": {"annotations": marks},
             "spec": {"volumeName": volume.name},
             "status": {**status, "phase": "Bound"},
@@ -176,7 +177,7 @@ class VolumeController:
         found = self._objects(kinds.PERSISTENT_VOLUME).get(claim.volume_name)
         if found is None or not kinds.read_volume(found).is_for(claim):
             return
-        if (found.data.get("spec") or {}).get("persistentVolumeReclaimPolicy") == "Delete":
+        if part(found.data, "spec").get("persistentVolumeReclaimPolicy") == "Delete":
             self._provisioner.reclaim(found)
             self._world.delete_object(kinds.PERSISTENT_VOLUME, found.key)
         else:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
+from mooring.model.plain import part
 from mooring.workloads import keys
 from mooring.workloads.declared import Part, Terms
-from mooring.workloads.dialects.pod_group_fields import NamedInMetadata, field, mapping, mappings, spec_of
+from mooring.workloads.dialects.pod_group_fields import NamedInMetadata, field, mappings, spec_of
 from mooring.workloads.topology_wishes import Wish, wish_of_kai
 from mooring.workloads.written_values import Reading
 
@@ -37,7 +38,7 @@ class Kai(NamedInMetadata):
         )
 
     def wish(self, found: Object) -> Wish | None:
-        constraint = mapping(spec_of(found).get("topologyConstraint"))
+        constraint = part(spec_of(found), "topologyConstraint")
         return wish_of_kai(constraint, field(found, "spec.topologyConstraint"))
 
 

@@ -9,8 +9,9 @@ import msgspec
 
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
+from mooring.model.plain import part
 from mooring.workloads.declared import Declared, Dialect, Terms
-from mooring.workloads.dialects.pod_group_fields import field, mapping, mappings, spec_of
+from mooring.workloads.dialects.pod_group_fields import field, mappings, spec_of
 from mooring.workloads.topology_wishes import Wish, wish_of_kubernetes
 from mooring.workloads.written_values import Reading
 
@@ -38,13 +39,13 @@ class Kubernetes(Dialect):
 
     def terms(self, found: Object, entry: str, listers: Mapping[str, Lister]) -> Terms | None:
         spec, template = spec_of(found), _template(found, listers[WORKLOAD])
-        policy = mapping(spec.get("schedulingPolicy")) or mapping(template.get("schedulingPolicy"))
+        policy = part(spec, "schedulingPolicy") or part(template, "schedulingPolicy")
         terms = policy_terms(found, "spec.schedulingPolicy", policy) if policy else None
         mode = spec.get("disruptionMode") or template.get("disruptionMode")
         return terms if terms is None else msgspec.structs.replace(terms, whole=mode == WHOLE)
 
     def wish(self, found: Object) -> Wish | None:
-        return wish_of_kubernetes(mapping(spec_of(found).get("schedulingConstraints")))
+        return wish_of_kubernetes(part(spec_of(found), "schedulingConstraints"))
 
     def not_there(self, gang_id: str, pod: Pod) -> str:
         return NO_POD_GROUP.format(gang_id.partition("/")[2])
@@ -57,7 +58,7 @@ def policy_terms(found: Object, where: str, policy: dict[str, Any]) -> Terms | N
     """Basic pods go one by one; a gang has a minimum."""
     reading = Reading()
     if "gang" in policy:
-        count = mapping(policy["gang"]).get("minCount")
+        count = part(policy["gang"]).get("minCount")
         least = reading.count(field(found, f"{where}.gang.minCount"), count)
     else:
         least = 0 if "basic" in policy else None
@@ -70,7 +71,7 @@ def policy_terms(found: Object, where: str, policy: dict[str, Any]) -> Terms | N
 
 def _template(found: Object, workloads: Lister) -> dict[str, Any]:
     """What a PodGroup was made after; empty when that is not there."""
-    ref = mapping(mapping(spec_of(found).get("podGroupTemplateRef")).get("workload"))
+    ref = part(spec_of(found), "podGroupTemplateRef", "workload")
     workload = workloads.get(f"{found.metadata.namespace}/{ref.get('workloadName')}")
     templates = () if workload is None else mappings(spec_of(workload).get("podGroupTemplates"))
     return next((each for each in templates if each.get("name") == ref.get("podGroupTemplateName")), {})

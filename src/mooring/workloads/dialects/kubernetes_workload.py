@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
+from mooring.model.plain import part
 from mooring.workloads.declared import Declared, Dialect, Terms
 from mooring.workloads.dialects.kubernetes_pod_group import TOO_FEW, WAIT_S, WORKLOAD, policy_terms
-from mooring.workloads.dialects.pod_group_fields import mapping, mappings, spec_of
+from mooring.workloads.dialects.pod_group_fields import mappings, spec_of
 
 NO_WORKLOAD = 'waiting for pods\'s workload "{}" to appear in scheduling queue'
 
@@ -41,7 +42,7 @@ class Workload(Dialect):
     def terms(self, found: Object, entry: str, listers: Mapping[str, Lister]) -> Terms | None:
         for number, each in enumerate(mappings(spec_of(found).get("podGroups"))):
             if each.get("name") == entry:
-                return policy_terms(found, f"spec.podGroups[{number}].policy", mapping(each.get("policy")))
+                return policy_terms(found, f"spec.podGroups[{number}].policy", part(each, "policy"))
         return None
 
     def not_there(self, gang_id: str, pod: Pod) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from mooring.model.objects import Object, Pod
+from mooring.model.plain import part
 from mooring.workloads import keys
 from mooring.workloads.declared import Declared, Dialect, Terms
 from mooring.workloads.written_values import Reading
@@ -40,11 +41,7 @@ class NamedInMetadata(Dialect):
 
 def spec_of(found: Object) -> dict[str, Any]:
     """The spec, as plain data; empty when there is none."""
-    return mapping(found.data.get("spec"))
-
-
-def mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    return part(found.data, "spec")
 
 
 def mappings(value: object) -> list[dict[str, Any]]:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
+from mooring.model.plain import part
 from mooring.workloads import keys
 from mooring.workloads.declared import Part, Terms
-from mooring.workloads.dialects.pod_group_fields import NamedInMetadata, field, mapping, spec_of
+from mooring.workloads.dialects.pod_group_fields import NamedInMetadata, field, spec_of
 from mooring.workloads.written_values import Reading
 
 
@@ -26,7 +27,7 @@ class Volcano(NamedInMetadata):
     def terms(self, found: Object, entry: str, listers: Mapping[str, Lister]) -> Terms | None:
         spec, reading = spec_of(found), Reading()
         least = reading.count(field(found, "spec.minMember"), spec.get("minMember"))
-        tasks = mapping(spec.get("minTaskMember"))
+        tasks = part(spec, "minTaskMember")
         counts = {
             name: reading.count(field(found, f"spec.minTaskMember.{name}"), value)
             for name, value in tasks.items()

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from mooring.errors import ArgsError, FieldMistake, ManifestError, did_you_mean
+from mooring.model.plain import items, part, text
 
 CLUSTER_LAYER = "ClusterTopologyLayer"
 NODE_LAYER = "NodeTopologyLayer"
@@ -104,12 +105,14 @@ def from_args(entries: Sequence[str | LayerEntry]) -> Layout:
 # objects
 
 
-def from_cluster_network_topology(data: Mapping[str, Any]) -> Layout:
+def from_cluster_network_topology(data: dict[str, Any]) -> Layout:
     """The layers of a ClusterNetworkTopology. Raises ManifestError."""
     place = "spec.networkTopologySpec"
-    listed = (data.get("spec") or {}).get("networkTopologySpec") or []
+    listed = items(part(data, "spec"), "networkTopologySpec")
     try:
-        known = [{key: each[key] for key in FIELDS if each.get(key) is not None} for each in listed]
+        known = [
+            {key: part(each)[key] for key in FIELDS if part(each).get(key) is not None} for each in listed
+        ]
         return _by_parents(msgspec.convert(known, tuple[LayerEntry, ...]))
     except msgspec.ValidationError as error:
         raise ManifestError.at(place, str(error)) from error
@@ -117,10 +120,9 @@ def from_cluster_network_topology(data: Mapping[str, Any]) -> Layout:
         raise ManifestError.at(_path((place, *misfit.field)), misfit.what) from None
 
 
-def from_kai(data: Mapping[str, Any]) -> Layout:
+def from_kai(data: dict[str, Any]) -> Layout:
     """The levels of a KAI Topology: a node that lacks the label of any is in none. Raises ManifestError."""
-    levels = (data.get("spec") or {}).get("levels") or []
-    keys = [str(level.get("nodeLabel") or "") for level in levels]
+    keys = [text(part(level), "nodeLabel") for level in items(part(data, "spec"), "levels")]
     try:
         if not keys:
             raise _Misfit((), "a topology needs at least one level")
@@ -178,7 +180,7 @@ def _layout(
 
 def _path(field: Field) -> str:
     """`spec.networkTopologySpec[1].labelKey`"""
-    text = ""
-    for part in field:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text
+    path = ""
+    for step in field:
+        path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
+    return path

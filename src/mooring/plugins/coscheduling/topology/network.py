@@ -15,13 +15,13 @@ from mooring.framework.api.handle import Handle
 from mooring.framework.api.status import Status, unresolvable
 from mooring.framework.api.writes import Write
 from mooring.model.objects import Pod
+from mooring.model.plain import part
 from mooring.plugins.coscheduling.topology.detail import detail_status
 from mooring.plugins.coscheduling.topology.layers import Layout
 from mooring.plugins.coscheduling.topology.planning import Planner
 from mooring.plugins.coscheduling.topology.scoring import SelectorScores
 from mooring.plugins.coscheduling.topology.tree import Tree
 from mooring.plugins.coscheduling.topology.trees import CLUSTER_NETWORK_TOPOLOGY, DEFAULT, READS, NodeLabels
-from mooring.workloads.dialects.pod_group_fields import mapping
 from mooring.workloads.gang import Gang, Standing
 from mooring.workloads.topology_wishes import Wish, wish_of_annotation
 
@@ -107,5 +107,5 @@ class Network:
             return
         self._told = tree
         status = {"detailStatus": detail_status(tree)}
-        if mapping(found.data.get("status")) != status:
+        if part(found.data, "status") != status:
             self._handle.write(Write("patch", READS[0], DEFAULT, {"status": status}, "status"))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from mooring.model.quantity import Quantity, whole
+
+T = TypeVar("T")
 
 
 def part(data: Any, *path: str) -> dict[str, Any]:
@@ -29,6 +33,18 @@ def items(data: dict[str, Any], name: str) -> list[Any]:
 def words(data: dict[str, Any], name: str) -> frozenset[str]:
     """The strings of a list."""
     return frozenset(each for each in items(data, name) if isinstance(each, str))
+
+
+def read(data: Any, kind: type[T]) -> T:
+    """Data as a type; null counts as nothing, as it does for the API server. msgspec.ValidationError when it
+    is something else."""
+    return msgspec.convert(_without_nulls(data), kind)
+
+
+def _without_nulls(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _without_nulls(value) for key, value in data.items() if value is not None}
+    return [_without_nulls(each) for each in data] if isinstance(data, list | tuple) else data
 
 
 def amount(data: dict[str, Any], name: str) -> int | None:
