@@ -232,9 +232,10 @@ class PodCounts:
         for terms_of, carried in self._carriers:
             if terms := terms_of(placed.pod):
                 self._carry(carried, terms, _row(placed), amount)
-        for keys_of, tally in self._tallies.values() if self._tallies else ():
-            if keys := keys_of(placed.pod):
-                _count(tally, keys, amount)
+        if self._tallies:
+            for keys_of, tally in self._tallies.values():
+                if keys := keys_of(placed.pod):
+                    _count(tally, keys, amount)
 
     def _carry(
         self, carried: dict[Hashable, RowCounts], terms: Iterable[Hashable], row: int, amount: int

@@ -64,6 +64,7 @@ class NodeTable:
         self.layout = object()  # another one when there are other arrays, or wider ones
         self.rows: dict[str, int] = {}
         self.objects: list[Node | None] = []
+        self.names: list[str] = []  # of the nodes, by row
         self.arrival: list[int] = []  # the order nodes joined in, by row
         self._arrivals = 0
         self._free: list[int] = []
@@ -142,7 +143,7 @@ class NodeTable:
         assert not free & set(self.rows.values())
         assert np.flatnonzero(self.alive).tolist() == sorted(self.rows.values())
         for name, row in self.rows.items():
-            assert self.object_at(row).name == name
+            assert self.object_at(row).name == name == self.names[row]
         assert self.resources.keys() == {*EVERYWHERE, *+self._had_by}
         for name, nodes in self._had_by.items():
             assert nodes == np.count_nonzero(self.resources[name].allocatable.array)
@@ -168,7 +169,7 @@ class NodeTable:
         fork.resources = {name: each.fork(twins) for name, each in self.resources.items()}
         fork._nothing = self._nothing.fork(twins)
         fork._beyond = {(twins[column], row): total for (column, row), total in self._beyond.items()}
-        for name in ("alive", "unschedulable", "rows", "objects", "arrival", "_free", "_had_by"):
+        for name in ("alive", "unschedulable", "rows", "objects", "names", "arrival", "_free", "_had_by"):
             setattr(fork, name, getattr(self, name).copy())
         for name in ("taint_sets", "labels", "images", "ports", "journal", "node_journal"):
             setattr(fork, name, getattr(self, name).fork())
@@ -191,7 +192,7 @@ class NodeTable:
             self.alive[row] = True
             self._arrivals += 1
             self.arrival[row] = self._arrivals
-        old, self.objects[row] = self.objects[row], node
+        old, self.objects[row], self.names[row] = self.objects[row], node, node.name
         self._write_object(row, node, has)
         forgotten = self.images.put(row, old, node, image_sizes)
         self._changed_object(row)
@@ -203,7 +204,7 @@ class NodeTable:
         forgotten = self.images.put(row, node, None)
         self._write_object(row, None, Allocatable())
         self.alive[row] = False
-        self.objects[row] = None
+        self.objects[row], self.names[row] = None, ""
         del self.rows[node.name]
         self._free.append(row)
         self._changed_object(row)
@@ -297,6 +298,7 @@ class NodeTable:
             self._grow(self.capacity + max(self.capacity // GROWS_BY, FIRST_CAPACITY))
         self.high += 1
         self.objects.append(None)
+        self.names.append("")
         self.arrival.append(0)
         return row
 

@@ -79,7 +79,7 @@ class Engine:
         self.cluster = cluster = Cluster() if cluster is None else cluster
         self._budgets = budgets
         self._options: dict[str, Any] = {"backoff": backoff, "gates": gates, "extenders": extenders}
-        self._books = cluster.books
+        self._books, self._places = cluster.books, cluster.pods.by_uid
         self.view = ClusterView(cluster.nodes, cluster.pods)
         self.nominator = Nominator()
         self.placer = make.placer(cluster, self.view, self.nominator, self._rng)
@@ -165,7 +165,7 @@ class Engine:
             if queued is None and (queued := self._next_after_round(now)) is None:
                 return self._flush() or None
             meta = queued.pod.metadata
-            if meta.deletion_timestamp is not None or meta.uid in self.cluster.pods.by_uid:
+            if meta.deletion_timestamp is not None or meta.uid in self._places:
                 self.queue.delete(meta.uid)
                 return self._flush()
             parts.deciding = True

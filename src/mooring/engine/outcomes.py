@@ -71,10 +71,15 @@ Outcome = Progress | Unfit | NoNodes | Failed
 
 
 def outcome_of(step: Callable[[A, B], T], first: A, second: B) -> T | Failed:
-    """What a step comes to. Here, and nowhere else, the failure of a plugin becomes an outcome."""
+    """What a step comes to."""
     try:
         return step(first, second)
-    except PluginFailed as failure:
-        return Failed(str(failure), failure.plugin)
     except Exception as error:
-        return Failed(answers.clipped(f"{WENT_WRONG}: {answers.words_of(error)}"), error=error)
+        return failure(error)
+
+
+def failure(error: Exception) -> Failed:
+    """Here, and nowhere else, the failure of a plugin becomes an outcome."""
+    if isinstance(error, PluginFailed):
+        return Failed(str(error), error.plugin)
+    return Failed(answers.clipped(f"{WENT_WRONG}: {answers.words_of(error)}"), error=error)

@@ -149,4 +149,4 @@ class Telling:
             shown[-1] = chosen
         for row in shown:
             parts = {name: part[row].item() for name, part in by_plugin.items()}
-            yield Candidate(nodes.object_at(row).name, totals[row].item(), parts)
+            yield Candidate(nodes.names[row], totals[row].item(), parts)

@@ -130,7 +130,7 @@ class _Round:
             if method(cycle, shared, () if plugin.scope.kept else views) is not None:
                 cycle.skip_score |= {plugin.name}
         totals = full.score(pod_class, cycle, shared, ok).totals
-        return {nodes.object_at(row).name: int(totals[row]) for row in np.flatnonzero(ok).tolist()}
+        return {nodes.names[row]: int(totals[row]) for row in np.flatnonzero(ok).tolist()}
 
     def _compare_forms(self, cycle: Cycle, wanted: Pod) -> None:
         plugin = self.engine.profiles["default-scheduler"].plugins[self._policy.name]

@@ -34,6 +34,8 @@ class NodeSearch:
         profile = attempt.profile
         if not self._parts.cluster.nodes.rows:
             return NO_NODE
+        if profile.takes_pods_as_they_are:
+            return step(attempt)
         if profile.ledgers:
             profile.begin(attempt.cycle, attempt.queued.pod)
         if profile.transforms_pods:
@@ -48,16 +50,17 @@ class NodeSearch:
     def prepare(self, attempt: Attempt) -> Ready:
         """Finds the pod's class and the only nodes to ask, as the pre-filters say."""
         profile, parts = attempt.profile, self._parts
-        if profile.ledgers:
-            profile.begin(attempt.cycle, attempt.queued.pod)
         attempt.narrowed = None
         attempt.position, attempt.nominations = parts.cluster.history.position, parts.nominator.position
-        in_session = profile.opens_sessions
-        classes = parts.classes(profile.name) if in_session else parts.hooks.classes[profile.name]
-        attempt.pod_class = pod_class = classes.of(attempt.pod)
+        if profile.takes_pods_as_they_are:
+            attempt.pod_class = pod_class = parts.hooks.classes[profile.name].of(attempt.pod)
+            return None if pod_class.goes_straight_on else self._narrow(attempt)
+        if profile.ledgers:
+            profile.begin(attempt.cycle, attempt.queued.pod)
+        attempt.pod_class = pod_class = parts.classes(profile.name).of(attempt.pod)
         if not pod_class.goes_straight_on and (end := self._narrow(attempt)) is not None:
             return end
-        if in_session and (refusal := parts.rounds.hear(attempt.cycle, attempt.pod)) is not None:
+        if profile.opens_sessions and (refusal := parts.rounds.hear(attempt.cycle, attempt.pod)) is not None:
             return self._failures.rejected(attempt, refusal)
         return None
 

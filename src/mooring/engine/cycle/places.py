@@ -16,6 +16,7 @@ from mooring.engine.placement.fit_error import FitError, one_node
 from mooring.engine.placement.placing import Choice
 from mooring.errors import PluginFailed
 from mooring.framework.api import answers
+from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.status import Code, Status
 from mooring.model.objects import Pod
 
@@ -48,7 +49,7 @@ class Places:
         """Takes the place, reserves and asks for the permit. What is refused is undone."""
         parts, profile, pod_class = self._parts, attempt.profile, attempt.pod_class
         nodes, row = parts.cluster.nodes, choice.row
-        node_name = nodes.object_at(row).metadata.name
+        node_name = nodes.names[row]
         if profile.shapes_pods and (refusal := self._shape(attempt, node_name)) is not None:
             return self._refused(node_name, refusal)
         pod, has_room = attempt.pod, pod_class.has_room
@@ -64,8 +65,11 @@ class Places:
         if parts.nominator.node_by_uid:
             parts.nominator.remove(pod.metadata.uid)
         reserved = Reserved(attempt.queued, attempt.cycle, profile, pod, node_name, pod_class.patches)
-        if pod_class.holds_freely:
-            return reserved
+        return reserved if pod_class.holds_freely else self._ask_or_undo(attempt, reserved, statement, mark)
+
+    def _ask_or_undo(
+        self, attempt: Attempt, reserved: Reserved, statement: Statement, mark: int
+    ) -> Reserved | Unfit:
         try:
             refusal = self._ask(attempt, reserved, statement)
         except BaseException:
@@ -76,7 +80,7 @@ class Places:
             return reserved
         self.unreserve(reserved)
         statement.roll_back(mark)
-        return self._refused(node_name, refusal)
+        return self._refused(reserved.node_name, refusal)
 
     def _refused(self, node_name: str, status: Status) -> Unfit:
         return Unfit(one_node(self._parts.cluster.nodes, node_name, status), nominated="")
@@ -100,25 +104,24 @@ class Places:
     def let_go(self, attempt: Attempt, reserved: Reserved, patch: dict[str, Any] | None = None) -> Progress:
         """Has a pod that holds its place bound, or wait at permit. `patch` is what is written with it, if
         that is known already."""
-        parts, cycle = self._parts, attempt.cycle
-        if not reserved.waits:
-            if reserved.takes_long:
-                self._expect(attempt, reserved.node_name)
-            try:
-                attempt.decisions.append(self.bind(reserved, patch))
-            except PluginFailed:
-                self.give_back(reserved)
-                raise
-        if cycle.pods_to_activate:
-            if answers.are_pods(cycle.pods_to_activate):
-                parts.queue.activate(cycle.pods_to_activate, parts.now)
-            cycle.pods_to_activate = ()
-        if not reserved.waits:
-            return PLACED
-        self._wait_at_permit(reserved)
-        if reserved.pod.metadata.uid in parts.waiting:
+        if reserved.waits:
+            return self._wait_at_permit(attempt, reserved)
+        if reserved.takes_long:
             self._expect(attempt, reserved.node_name)
-        return WAITS_AT_PERMIT
+        try:
+            attempt.decisions.append(self.bind(reserved, patch))
+        except PluginFailed:
+            self.give_back(reserved)
+            raise
+        if attempt.cycle.pods_to_activate:
+            self._activate(attempt.cycle)
+        return PLACED
+
+    def _activate(self, cycle: Cycle) -> None:
+        """Has the pods tried that plugins want tried now."""
+        if answers.are_pods(cycle.pods_to_activate):
+            self._parts.queue.activate(cycle.pods_to_activate, self._parts.now)
+        cycle.pods_to_activate = ()
 
     def _shape(self, attempt: Attempt, node_name: str) -> Status | None:
         """The chosen node's fine-grained allocation, and the pod resized for it."""
@@ -172,11 +175,16 @@ class Places:
         if self._parts.tells_expectations and pod.status.nominated_node_name != node_name:
             attempt.decisions.append(Nominate(pod, node_name))
 
-    def _wait_at_permit(self, reserved: Reserved) -> None:
+    def _wait_at_permit(self, attempt: Attempt, reserved: Reserved) -> Progress:
+        if attempt.cycle.pods_to_activate:
+            self._activate(attempt.cycle)
         now, uid = self._parts.now, reserved.pod.metadata.uid
         until = {plugin: (now + timeout_s, timeout_s) for plugin, timeout_s in reserved.waits.items()}
         wait = self._parts.waiting[uid] = PermitWait(reserved, until, self.settle)
         wait.expire(now)
+        if uid in self._parts.waiting:
+            self._expect(attempt, reserved.node_name)
+        return WAITS_AT_PERMIT
 
     def bind(self, reserved: Reserved, patch: dict[str, Any] | None = None) -> Bind:
         """The pod's place is final as far as we are concerned: have it bound."""
@@ -221,7 +229,7 @@ def misfit(parts: Parts, attempt: Attempt, row: int) -> FitError | None:
     status = counts.one(attempt.cycle, pod, view.view(row), nodes, view)
     if status is None:
         return None
-    name = nodes.object_at(row).metadata.name
+    name = nodes.names[row]
     for point in ("resize_pod", "before_filter"):
         if hooks := attempt.profile.at(point):
             what = MISFIT.format(pod.key, name, status.message)

@@ -24,6 +24,7 @@ class ReservedPods:
         self._parts = parts
         self._places = places
         self._failures = failures
+        self._members = parts.gangs.members
         self._settling = False
         self._to_settle: deque[tuple[PermitWait, Status | None]] = deque()
         places.settle = self.settle
@@ -63,21 +64,25 @@ class ReservedPods:
     def bound(self, event: Bound, now: float) -> None:
         """A pod was bound. Nothing is left to undo, unless it was not we who bound it."""
         parts, uid = self._parts, event.pod.metadata.uid
-        reserved, wait = parts.binding.pop(uid, None), parts.waiting.pop(uid, None)
-        if uid in parts.gangs.members and (reserved is not None or wait is not None):
+        reserved = parts.binding.pop(uid, None)
+        wait = parts.waiting.pop(uid, None) if parts.waiting else None
+        if uid in self._members and (reserved is not None or wait is not None):
             parts.gangs.bound(uid)
         if wait is not None:
             wait.settled = True  # somebody else was faster: there is nothing left to permit
             self._places.unreserve(wait.reserved)
-        elif reserved is not None and reserved.node_name != event.node:
+        elif reserved is None:
+            return
+        elif reserved.node_name != event.node:
             self._places.unreserve(reserved)
-        elif reserved is not None:
+        else:
+            profile = reserved.profile
             if parts.pod_metrics is not None:
                 parts.pod_metrics.scheduled(reserved, now)
-            for name, method, pods in reserved.profile.bound:
+            for name, method, pods in profile.bound:
                 if pods is None or uid in pods:
                     _tell_bound(name, method, reserved)
-            if parts.hooks.profiles.get(reserved.profile.name) is not reserved.profile:
+            if parts.hooks.profiles.get(profile.name) is not profile:
                 self._tell_newcomers(reserved)
 
     def _tell_newcomers(self, reserved: Reserved) -> None:

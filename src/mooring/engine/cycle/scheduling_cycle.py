@@ -13,7 +13,7 @@ from mooring.engine.cycle.failures import Failures
 from mooring.engine.cycle.node_search import NodeSearch
 from mooring.engine.cycle.places import Places
 from mooring.engine.decisions import Decision
-from mooring.engine.outcomes import PLACED, Failed, NoNodes, Outcome, Progress, Unfit, outcome_of
+from mooring.engine.outcomes import PLACED, Failed, NoNodes, Outcome, Progress, Unfit, failure
 from mooring.engine.parts import Parts
 from mooring.engine.placement.fit_error import FitError
 from mooring.engine.queue.queued_pod import QueuedPod
@@ -37,7 +37,11 @@ class SchedulingCycle:
         """One attempt, with everything it decides; with a step, one that goes on there, on the cluster as it
         is."""
         attempt = self.parts.attempt(queued)
-        outcome = outcome_of(self.search.run, attempt, step or self._find_place)
+        outcome: Outcome
+        try:
+            outcome = self.search.run(attempt, step or self._find_place)
+        except Exception as error:
+            outcome = failure(error)
         if outcome is not PLACED and not isinstance(outcome, Progress):
             self._give_up(attempt, outcome)
         return attempt.decisions
@@ -46,10 +50,10 @@ class SchedulingCycle:
         """Looks for a place and takes it, unless extenders have to be asked first."""
         if (end := self.search.prepare(attempt)) is not None:
             return end
-        outside = self.parts.outside
-        if outside is not None and outside.judge(attempt.pod):
-            return outside.begin(attempt)
-        found = self.parts.placer.place(attempt)
+        parts = self.parts
+        if parts.outside is not None and parts.outside.judge(attempt.pod):
+            return parts.outside.begin(attempt)
+        found = parts.placer.place(attempt)
         if isinstance(found, FitError):
             return self.failures.way_out(attempt, found)
         return self.places.take(attempt, found)

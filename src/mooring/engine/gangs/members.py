@@ -65,7 +65,7 @@ class Seat:
         choice = self.find(attempt)
         if isinstance(choice, Unfit):
             return choice
-        node_name = self._parts.cluster.nodes.object_at(choice.row).metadata.name
+        node_name = self._parts.cluster.nodes.names[choice.row]
         statement.take(attempt.pod, node_name)
         return node_name
 

@@ -65,7 +65,7 @@ class GroupRoom:
                 counts[row] = self._tried(row)
         rows = nodes.in_order()
         rows = rows[counts[rows] > 0]
-        names = (nodes.object_at(row).metadata.name for row in rows.tolist())
+        names = (nodes.names[row] for row in rows.tolist())
         return dict(zip(names, counts[rows].tolist(), strict=True))
 
     def reasons(self) -> str:
@@ -114,7 +114,7 @@ class GroupRoom:
     def _tried(self, row: int) -> int:
         """How many members the node at a row takes, found by putting them there."""
         parts = self._parts
-        name = parts.cluster.nodes.object_at(row).metadata.name
+        name = parts.cluster.nodes.names[row]
         statement = parts.cluster.statement()
         count = 0
         try:

@@ -72,11 +72,11 @@ class Ingest:
             tell(hook, pod)
 
     def _pod_event(self, event: PodAdded | PodChanged, now: float) -> None:
-        pod = event.pod
-        if pod.spec.unreadable:
-            raise Unreadable(pod.spec.unreadable)
-        hooks, others = self._parts.hooks, self._parts.others
-        uid = pod.metadata.uid
+        pod, parts = event.pod, self._parts
+        spec, uid = pod.spec, pod.metadata.uid
+        if spec.unreadable:
+            raise Unreadable(spec.unreadable)
+        hooks, others = parts.hooks, parts.others
         for name, method, _, pods in hooks.pod_seen:
             if pods is None or uid in pods:
                 try:
@@ -88,10 +88,10 @@ class Ingest:
         if pod.status.phase in FINISHED:
             self._pod_gone(pod, now)
             others[uid] = pod
-        elif pod.spec.node_name:
+        elif spec.node_name:
             self._bound_pod(pod, now)
-        elif pod.spec.scheduler_name in hooks.profiles:
-            self._unbound_pod(self._parts.specs.shared(pod), now)
+        elif spec.scheduler_name in hooks.profiles:
+            self._unbound_pod(parts.specs.shared(pod), now)
         else:
             others[uid] = pod
 

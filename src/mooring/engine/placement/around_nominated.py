@@ -96,14 +96,14 @@ class AmongNominated:
         try:
             if self._full.status(pod_class, cycle, pod, row) is not None:
                 return False
-            ahead = self._nominator.ahead_on(pod, self._cluster.nodes.object_at(row).name)
+            ahead = self._nominator.ahead_on(pod, self._cluster.nodes.names[row])
             return not ahead or self._status(pod_class, cycle, pod, row, ahead) is None
         except PluginFailed:
             return False
 
     def status(self, pod_class: PodClass, cycle: Cycle, pod: Pod, row: int) -> Status | None:
         """The status of one node with those nominated to it, or else without: None when it passes both."""
-        ahead = self._nominator.ahead_on(pod, self._cluster.nodes.object_at(row).name)
+        ahead = self._nominator.ahead_on(pod, self._cluster.nodes.names[row])
         if ahead and (status := self._status(pod_class, cycle, pod, row, ahead)) is not None:
             return status
         return self._full.status(pod_class, cycle, pod, row)
@@ -169,7 +169,7 @@ class AmongNominated:
     ) -> dict[int, Status]:
         """On the node a pod is nominated to it is not in its own way."""
         found = {row: status for row, status in known.statuses.items() if row != own}
-        others = self._nominator.ahead_on(pod, self._cluster.nodes.object_at(own).name)
+        others = self._nominator.ahead_on(pod, self._cluster.nodes.names[own])
         if others and (status := self._status(pod_class, cycle, pod, own, others)) is not None:
             found[own] = status
         return found
@@ -188,7 +188,7 @@ class AmongNominated:
         self, pod_class: PodClass, cycle: Cycle, pod: Pod, row: int, ahead: Iterable[Pod]
     ) -> Status | None:
         """The status of a node with nominated pods put on it for the moment."""
-        node_name = self._cluster.nodes.object_at(row).name
+        node_name = self._cluster.nodes.names[row]
         trial = cycle.clone()
         statement = self._cluster.statement()
         try:

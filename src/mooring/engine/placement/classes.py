@@ -58,7 +58,7 @@ class ProfileClasses:
         unsigned = [p for p in plugins if not signs_itself(type(p))]
         self._unsigned = {p.name: WHOLE_POD for p in unsigned}  # nothing to ask them: they read the whole pod
         self._by_pod = [p for p in plugins if p not in self._by_spec and p not in unsigned]
-        self._signs_by_pod = [(p, profile.timed(p.name, "sign", p.sign)) for p in self._by_pod]
+        self._signs_by_pod = [profile.timed(p.name, "sign", p.sign) for p in self._by_pod]
         self._whole_pod = any(form.hides_identity for form in _forms(profile))
         self._spec_signs: dict[int, SpecSigns] = {}
         self._spec_signs_before: dict[int, SpecSigns] = {}
@@ -77,18 +77,15 @@ class ProfileClasses:
         if known is None:
             known = self._meet(pod)
         _, signs, sign_id, shared = known
-        more = []
-        plugin = None
+        more: list[Hashable] = []
         try:
-            for plugin, sign in self._signs_by_pod:
-                said = sign(pod)
-                if said is not None:
-                    said = _read(plugin, said)
+            for sign in self._signs_by_pod:
+                if (said := sign(pod)) is not None:
+                    said = _read(self._by_pod[len(more)], said)
                     shared = shared and said is not UNSIGNABLE
                 more.append(said)
         except BaseException as error:
-            assert plugin is not None
-            raise answers.raised(plugin.name, "sign", error) from error
+            raise answers.raised(self._by_pod[len(more)].name, "sign", error) from error
         labels = self._labelsets.intern(pod.metadata.namespace, pod.metadata.labels)
         if not shared:
             return self._make(signs, more, labels.matches, shared=False)

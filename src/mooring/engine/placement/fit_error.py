@@ -40,7 +40,7 @@ class NodeStatuses(Mapping[str, Status]):
 
     def resolvable(self) -> list[str]:
         """Nodes on which evicting pods may help."""
-        return [self._nodes.object_at(row).name for row in self.resolvable_rows()]
+        return [self._nodes.names[row] for row in self.resolvable_rows()]
 
     def resolvable_rows(self) -> Rows:
         """Their rows, in the order they joined."""

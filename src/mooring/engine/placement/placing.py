@@ -134,25 +134,32 @@ class Placer:
         self._among_nominated.forget()
 
     def _choose(self, search: Search) -> Choice | None:
-        pod_class, cycle, pod = search.pod_class, search.cycle, search.pod
-        if self._nominated or pod.status.nominated_node_name:
-            own = self._among_nominated.own_row(pod)
+        if self._nominated or search.pod.status.nominated_node_name:
+            own = self._choose_own(search)
             if own is not None:
-                self._lend(pod_class, cycle, pod)
-            if own is not None and self._fits_own(search, own):
-                if self.count_nodes:
-                    self._count(cycle, [own], 1)
-                return self._best_scored(search, self._mask([own])) if self.keep_scores else Choice(own)
+                return own
         rows = None if search.narrowed is None else self._rows(search)
-        if self.keep_evaluations and pod_class.keeps and pod_class.shared:
+        if search.pod_class.keeps and search.pod_class.shared and self.keep_evaluations:
             try:
-                return self._choose_kept(pod_class, cycle, pod, rows)
+                return self._choose_kept(search, rows)
             except PluginFailed:
                 pass  # the full evaluation runs plugins exactly as configured, and fails if it must
         ok = self._feasible(search, rows)
         if self.count_nodes:
-            self._count(cycle, rows, int(ok.sum()))
+            self._count(search.cycle, rows, int(ok.sum()))
         return self._best_scored(search, ok)
+
+    def _choose_own(self, search: Search) -> Choice | None:
+        """The node the pod is nominated to, if it takes the pod."""
+        own = self._among_nominated.own_row(search.pod)
+        if own is None:
+            return None
+        self._lend(search.pod_class, search.cycle, search.pod)
+        if not self._fits_own(search, own):
+            return None
+        if self.count_nodes:
+            self._count(search.cycle, [own], 1)
+        return self._best_scored(search, self._mask([own])) if self.keep_scores else Choice(own)
 
     def _fits_own(self, search: Search, own: int) -> bool:
         rows = self._rows(search)
@@ -177,7 +184,8 @@ class Placer:
 
     # kept evaluation
 
-    def _choose_kept(self, pod_class: PodClass, cycle: Cycle, pod: Pod, rows: Rows | None) -> Choice | None:
+    def _choose_kept(self, search: Search, rows: Rows | None) -> Choice | None:
+        pod_class, cycle, pod = search.pod_class, search.cycle, search.pod
         if pod_class.kept_pre_scores:
             self.full.pre_score(pod_class, cycle, pod, None)
         if pod_class.profile.ledgers:
@@ -323,4 +331,4 @@ class Placer:
         cycle.write(COUNTED, (len(self.cluster.nodes) if rows is None else len(rows), feasible))
 
     def _named(self, totals: Iterable[tuple[int, int]]) -> dict[str, int]:
-        return {self.cluster.nodes.object_at(row).name: total for row, total in totals}
+        return {self.cluster.nodes.names[row]: total for row, total in totals}

@@ -74,6 +74,8 @@ class Profile:
         self.goes_straight_on = not (self._at["after_pre_filter"] or self._at["find_one_node"])
         self.transforms_pods = bool(self._at["before_pre_filter"])
         self.opens_sessions = bool(self._at["on_session_open"])
+        # Nothing is done with a pod before it is judged: no policy is timed, none has to be told.
+        self.takes_pods_as_they_are = not (self.ledgers or self.transforms_pods or self.opens_sessions)
         self.shapes_pods = bool(self._at["allocate"] or self._at["resize_pod"])
         self.looks_at_some = bool(plan.percentage_of_nodes_to_score) or plan.adaptive  # not at all nodes
         self.queue_sort = self._at_config("queueSort")[0]

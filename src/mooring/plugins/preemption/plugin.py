@@ -218,7 +218,7 @@ class DefaultPreemption(Plugin, LooksAhead):
     # carrying it out
 
     def _name(self, row: int) -> str:
-        return self._slots.nodes.object_at(row).name
+        return self._slots.nodes.names[row]
 
     def _preempt(self, pod: Pod, node: str, victims: Iterable[Placed]) -> PostFilterResult:
         """Victims that are on their way out already need not be evicted."""

@@ -38,7 +38,7 @@ class Places:
         return self._charges.of(pod, bound=False)
 
     def name(self, row: int) -> str:
-        return self.nodes.object_at(row).metadata.name
+        return self.nodes.names[row]
 
 
 class Possible:

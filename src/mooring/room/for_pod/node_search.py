@@ -206,7 +206,7 @@ class NodeSearch:
                 self._refused(answer)
 
     def _name(self, row: int) -> str:
-        return self._slots.nodes.object_at(row).name
+        return self._slots.nodes.names[row]
 
 
 def _not_alone(rows: Rows, demand: Demand, prospects: Prospects) -> Bools:

@@ -90,19 +90,16 @@ class KeptEvaluation:
 
     def sync(self, cycle: Cycle, pod: Any) -> Buckets | Flat:
         """Re-evaluates what changed since the last time. A plugin that fails spoils the whole: start over."""
-        nodes = self._cluster.nodes
+        nodes, static = self._cluster.nodes, self.static
         self.pod = pod
         try:
-            self.static.sync(cycle, pod)
+            if self._node_position != nodes.node_journal.position or not static.follows_nodes_alone:
+                static.sync(cycle, pod)
             if self._changing:
                 self._follow_versions()
             if self.slot is not None and self._matrix is not None:
                 self._matrix.catch_up(self.slot)
-            if (
-                self._position < 0
-                or self._generation != self.static.generation
-                or not self._repair(cycle, pod)
-            ):
+            if self._position < 0 or self._generation != static.generation or not self._repair(cycle, pod):
                 self._build(cycle, pod)
             if self.sorted and isinstance(self.index, Flat):
                 self._sort(self.index)
@@ -227,9 +224,11 @@ class KeptEvaluation:
             since = nodes.journal.since(self._position)
             if since is None:
                 return False
-            rows = set(since) if len(since) > 1 else since
-        if len(rows) > FEW_ROWS and len(rows) >= nodes.high // 2:
-            return False
+            rows = since
+        if len(rows) > 1:
+            rows = set(rows)
+            if len(rows) > FEW_ROWS and len(rows) >= nodes.high // 2:
+                return False
         moved: Collection[int] = self.domains.sync(rows) if self._by_domain else ()
         index = self.index
         if isinstance(index, Flat) and not self._rows.raw:

@@ -34,7 +34,7 @@ class StaticPart:
         self._view = view
         self._forms = forms
         self._changing = forms.changing
-        self._with_nodes = all(moves_only_with_nodes(type(p)) for p in self._changing)
+        self.follows_nodes_alone = all(moves_only_with_nodes(type(p)) for p in self._changing)
         self._position = -1
         self._versions: list[Hashable] = []
         self._number: dict[Raws, int] = {}
@@ -56,7 +56,7 @@ class StaticPart:
     def sync(self, cycle: Cycle, pod: Any) -> None:
         """Brings the answers up to date with the node objects."""
         journal = self._cluster.nodes.node_journal
-        if self._with_nodes and journal.position == self._position:
+        if self.follows_nodes_alone and journal.position == self._position:
             return
         versions: list[Hashable] = [answers.version(plugin.name, plugin) for plugin in self._changing]
         moved = answers.moved(self._versions, versions)

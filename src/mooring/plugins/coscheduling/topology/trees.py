@@ -60,7 +60,7 @@ class NodeLabels:
         return iter(self._by_row.values())
 
     def name(self, row: int) -> str:
-        return self._nodes.object_at(row).metadata.name
+        return self._nodes.names[row]
 
     def of_pod(self, uid: str) -> str:
         """The node a pod holds a place on; "" when on none."""
