@@ -1,4 +1,4 @@
-"""What the engine decides. Whoever performs a decision decides nothing, and reports back by an event."""
+"""What the engine decides, as plain data. Whoever performs it decides nothing, and reports by an event."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mooring.framework.api.writes import Write
 from mooring.model.objects import Object, Pod
 
 
-class Bind(msgspec.Struct, frozen=True, tag=True):
+class Bind(msgspec.Struct, frozen=True, tag=True, gc=False):
     """Bind the pod: pre-bind, one write of `patch` if there is any, bind. Answered by Bound or BindFailed.
 
     Plugins that bind are given what they wrote down when the pod was placed: `Engine.binding_state` has it,
@@ -25,7 +25,7 @@ class Bind(msgspec.Struct, frozen=True, tag=True):
     extender: int | None = None  # the number of the one that binds instead of the plugins
 
 
-class Consult(msgspec.Struct, frozen=True, tag=True):
+class Consult(msgspec.Struct, frozen=True, tag=True, gc=False):
     """Ask an extender, given by its number, about the pod. Answered by Consulted with the same `number`.
 
     The pod waits for the answer without a place; others are decided meanwhile.
@@ -38,7 +38,7 @@ class Consult(msgspec.Struct, frozen=True, tag=True):
     number: int
 
 
-class Wait(msgspec.Struct, frozen=True, tag=True):
+class Wait(msgspec.Struct, frozen=True, tag=True, gc=False):
     """The pod gets no place now: condition PodScheduled=False with this reason and message.
 
     `nominated` None leaves status.nominatedNodeName alone, "" clears it.
@@ -51,7 +51,7 @@ class Wait(msgspec.Struct, frozen=True, tag=True):
     nominated: str | None = None
 
 
-class Evict(msgspec.Struct, frozen=True, tag=True):
+class Evict(msgspec.Struct, frozen=True, tag=True, gc=False):
     """Delete the pod; reason and message go into its DisruptionTarget condition.
 
     `by` is the key of the pod it makes room for, "" when it goes for a reason of its own: then they are in
@@ -69,21 +69,21 @@ class Evict(msgspec.Struct, frozen=True, tag=True):
     in_memory: bool = False
 
 
-class Nominate(msgspec.Struct, frozen=True, tag=True):
+class Nominate(msgspec.Struct, frozen=True, tag=True, gc=False):
     """Write status.nominatedNodeName of the pod."""
 
     pod: Pod
     node: str
 
 
-class Look(msgspec.Struct, frozen=True, tag=True):
+class Look(msgspec.Struct, frozen=True, tag=True, gc=False):
     """Ask for the last state of a pod that is no longer followed. Answered by PodDeleted with that state, or
     with the pod as it is given here when it is not there any more."""
 
     pod: Pod
 
 
-class Refuse(msgspec.Struct, frozen=True, tag=True):
+class Refuse(msgspec.Struct, frozen=True, tag=True, gc=False):
     """Tell of an object that cannot be taken in, by an Event on it."""
 
     about: Object  # who it is, without its data

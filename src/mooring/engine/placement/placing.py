@@ -42,7 +42,7 @@ NO_BONUS: Mapping[int, int] = MappingProxyType({})
 COUNTED = "mooring/counted"  # where a cycle holds how many nodes were looked at and how many take the pod
 
 
-class Choice(msgspec.Struct, frozen=True):
+class Choice(msgspec.Struct, frozen=True, gc=False):
     """The node a pod gets. `totals` of all feasible nodes only when scores are asked for."""
 
     row: int

@@ -24,7 +24,7 @@ class Where(Enum):
 ACTIVE, IN_FLIGHT = Where.ACTIVE, Where.IN_FLIGHT
 
 
-class QueuedPod(msgspec.Struct, eq=False):
+class QueuedPod(msgspec.Struct, eq=False, gc=False):
     """One waiting pod. Fields are kube-scheduler's."""
 
     pod: Pod
