@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kube.serving import ask, ask_long, connected, say_ok, serving
-from kube.test_pipelining import Written, request
+from kube.test_short_requests_in_turn import Written, request
 from kube.virtual_time import in_virtual_time
 from mooring.errors import Unreachable
 from mooring.kube.access.access import Access
@@ -43,20 +43,19 @@ PIECES = st.sampled_from(
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(PIECES | st.binary(max_size=12), max_size=8), st.integers(1, 4))
-def test_nobody_waits_for_ever(data: list[bytes], asked: int) -> None:
+@given(st.lists(PIECES | st.binary(max_size=12), max_size=8))
+def test_nobody_waits_for_ever(data: list[bytes]) -> None:
     async def run() -> None:
         loop, rested = asyncio.get_running_loop(), list[Connection]()
         connection, wire = Connection(rested.append), Written()
         connection.connection_made(wire)
-        batch = [PendingRequest(request(str(n)), 5.0, loop.create_future(), None) for n in range(asked)]
-        connection.ask(batch, 0.0)
+        asked = PendingRequest(request("a"), 5.0, loop.create_future(), None)
+        connection.ask(asked, 0.0)
         for piece in data:
             connection.data_received(piece)
         connection.connection_lost(None)
-        for each in batch:
-            error = each.waiter.exception()
-            assert error is None or (isinstance(error, Unreachable) and error.sent)
+        error = asked.waiter.exception()
+        assert error is None or (isinstance(error, Unreachable) and error.sent)
         assert rested == [connection]
 
     asyncio.run(run())
@@ -103,8 +102,7 @@ async def test_what_nobody_foresaw_while_reading(monkeypatch: pytest.MonkeyPatch
 
 
 async def test_what_nobody_foresaw_while_sending(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: Connection, batch: list[PendingRequest], now: float) -> float:
-        self.waiting.extend(batch)
+    def fail(self: Connection, asked: PendingRequest, now: float) -> float:
         raise ZeroDivisionError("unforeseen")
 
     async with serving(say_ok) as server, connected(Access(server=server.url)) as transport:

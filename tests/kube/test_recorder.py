@@ -13,7 +13,7 @@ from kube.virtual_time import in_virtual_time
 from mooring.kube.client import Client
 from mooring.kube.http.call_slots import BINDING, Slots
 from mooring.kube.record.event_series import NOTE_BYTES, Reference, cut_short, event_name
-from mooring.kube.record.recorder import Recorder
+from mooring.kube.record.recorder import PATIENCE_S, Recorder
 
 START_NS = 1_700_000_000_123_456_789
 
@@ -190,7 +190,7 @@ def test_events_wait_while_pods_are_bound_but_not_for_long() -> None:
         assert len(recording.events) == 1
         assert recording.slots.take_now(BINDING)
         recording.say("second")
-        await asyncio.sleep(5.1)
+        await asyncio.sleep(PATIENCE_S + 0.1)
         assert len(recording.events) == 2
 
     in_virtual_time(run())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 BINDING, STATUS, EVENT = range(3)  # lanes, the most urgent first
 LANES = (BINDING, STATUS, EVENT)
-CALLS_IN_FLIGHT = 128  # several share a connection, and wait there for each other
+CALLS_IN_FLIGHT = 64  # twice as many as there are connections at first
 TURNS = 8  # every so many turns the least urgent lane goes first
 
 

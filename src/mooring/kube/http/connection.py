@@ -1,16 +1,13 @@
-"""One connection to a server: several requests in one write, their answers in the order they were asked.
+"""One connection to a server, over which one request is under way at a time.
 
-Whatever ends a connection ends every request that is under way on it, each in the same words: it may have
-been carried out.
+Whatever ends a connection ends the request that is under way on it: it may have been carried out.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import time
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import cast
@@ -66,19 +63,19 @@ class PendingRequest:
 
 
 class Connection(asyncio.Protocol):
-    """`on_rest` hears when everything is answered, or the connection is over."""
+    """`on_rest` hears when a request is answered, or the connection is over."""
 
     def __init__(
         self, on_rest: Callable[[Connection], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.idle_since = 0.0
         self.usable = False
-        self.lost_several = False  # it ended before all that went out together was answered
-        self.size, self.asked_at = 0, 0.0  # how many requests went out together last, and when
-        self.only_read = False  # none of them was to change anything
+        self.asked_at = 0.0
+        self.only_read = False  # what was asked last was not to change anything
+        self.answered = False  # it is, and nobody has learned from it yet
         self.heard_at = 0.0  # when something came last, or was asked
         self.refused = False  # the server said that it is asked too much
-        self.waiting: deque[PendingRequest] = deque()  # in the order they were sent
+        self.waiting: PendingRequest | None = None
         self._on_rest = on_rest
         self._clock = clock
         self._transport: asyncio.Transport | None = None
@@ -94,7 +91,7 @@ class Connection(asyncio.Protocol):
                 watch_over(made)
 
     def data_received(self, data: bytes) -> None:
-        if not self.waiting:
+        if self.waiting is None:
             self.close()  # nobody asked: whatever this is, it answers no request of ours
             return
         self.heard_at = self._clock()
@@ -110,19 +107,16 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._ended(exc)
 
-    def ask(self, batch: list[PendingRequest], now: float) -> float:
-        """Sends requests, in one write, with nothing else under way. Returns when the first answer is due."""
+    def ask(self, asked: PendingRequest, now: float) -> float:
+        """Sends a request, with nothing else under way. Returns when the answer is due."""
         assert self._transport is not None
-        assert not self.waiting
-        due = math.inf
-        for asked in batch:
-            asked.deadline = now + asked.timeout_s
-            due = min(due, asked.deadline)
-        self.waiting.extend(batch)
-        self.size, self.asked_at, self.heard_at, self.kept_s = len(batch), now, now, 0.0
-        self.only_read = all(asked.request.startswith(READING) for asked in batch)
-        self._transport.write(batch[0].request if len(batch) == 1 else b"".join([a.request for a in batch]))
-        return due
+        assert self.waiting is None
+        self.waiting = asked
+        asked.deadline = now + asked.timeout_s
+        self.asked_at, self.heard_at, self.kept_s, self.answered = now, now, 0.0, False
+        self.only_read = asked.request.startswith(READING)
+        self._transport.write(asked.request)
+        return asked.deadline
 
     def hold_back(self, seconds: float) -> None:
         """What comes stays with the system until it is let in, which is so much later."""
@@ -133,19 +127,14 @@ class Connection(asyncio.Protocol):
         self._gate.open()
 
     def given_up(self) -> None:
-        """Somebody no longer waits for an answer that is still to come: nothing more is asked here."""
-        self.usable = False
-        if all(asked.waiter.done() for asked in self.waiting):
-            self.waiting.clear()
-            self._rest()
+        """Nobody waits for the answer any more, which is still to come: nothing more is asked here."""
+        self.usable, self.waiting = False, None
+        self._rest()
 
     def expire(self, now: float) -> None:
-        """Ends everything here when an answer is overdue."""
-        for asked in self.waiting:
-            if asked.deadline <= now:
-                asked.fail(TOO_LATE)
-                self.fail(CUT)
-                return
+        """Ends it when an answer is overdue."""
+        if self.waiting is not None and self.waiting.deadline <= now:
+            self.fail(TOO_LATE)
 
     def close(self) -> None:
         self._use_no_more()
@@ -153,29 +142,24 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _take(self, answers: list[Answer]) -> None:
-        """Hands answers to those who asked, in their order."""
+        """Hands the answer to who asked."""
         reader = self._reader
-        for number, answer in enumerate(answers, 1):
-            if not self._answered(answer):
-                return
-            if not self.waiting:
-                if number < len(answers) or reader.has_begun or reader.mistake:
-                    self.close()  # nobody asked for what follows
-                self._rest()
-                return
-        if reader.mistake:
-            self.fail(reader.mistake)
+        if not answers:
+            if reader.mistake:
+                self.fail(reader.mistake)
+            return
+        self._hand_over(answers[0])
+        if len(answers) > 1 or reader.has_begun or reader.mistake or not answers[0].keeps_alive:
+            self.close()  # nobody asked for what follows
+        self._rest()
 
-    def _answered(self, answer: Answer) -> bool:
-        """Hands an answer to who asked first. False when it is the last over this connection."""
-        waiter = self.waiting.popleft().waiter
+    def _hand_over(self, answer: Answer) -> None:
+        assert self.waiting is not None
+        waiter, self.waiting, self.answered = self.waiting.waiter, None, True
         if answer.status == TOO_MANY:
             self.refused = True
         if not waiter.done():
             waiter.set_result(answer)
-        if not answer.keeps_alive:
-            self.fail(CUT)
-        return answer.keeps_alive
 
     def _rest(self) -> None:
         if not self.usable:
@@ -189,21 +173,21 @@ class Connection(asyncio.Protocol):
 
     def _ended(self, error: Exception | None = None) -> None:
         self._use_no_more()
-        if not self.waiting:
+        if self.waiting is None:
             return
         answer = self._reader.end() if error is None else None  # what was cut off is no end
         if answer is not None:
-            self._answered(answer)
+            self._hand_over(answer)
+            self._rest()
         else:
             self.fail(str(error) if error and str(error) else CUT)
 
     def fail(self, why: str) -> None:
-        """Ends it at once, with everything that is under way on it."""
+        """Ends it at once, with what is under way on it."""
         self._use_no_more()
         if self._transport is not None:
             self._transport.abort()
-        failed, self.waiting = self.waiting, deque()
-        self.lost_several = self.size > 1 and bool(failed)
-        for asked in failed:
-            asked.fail(why)
+        failed, self.waiting = self.waiting, None
+        if failed is not None:
+            failed.fail(why)
         self._on_rest(self)

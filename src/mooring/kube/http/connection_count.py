@@ -1,11 +1,10 @@
 """How many connections to a server are worth having: as many as bring more answers a second.
 
-A server near by that answers at once needs few. To one that is far away several requests go out in one write,
-over some more of them. One that has to ask a webhook for every write does what comes over one connection one
-by one, so that each request needs its own. When more of them bring no more answers the server is the one that
-is slow, and their number is taken back; when it says that it is asked too much (429), it is halved. Where the
-line is known to be thin it is the line that is full, of answers and events: then more requests go out over
-each connection, since nothing is gained by keeping them until answers have come that are on their way.
+Each request under way has one to itself. A server near by that answers at once needs few; one that is far
+away, or has to ask a webhook for every write, needs as many as requests are made until an answer is there.
+When more of them bring no more answers the server is the one that is slow, or the line is full, and their
+number is taken back; when the server says that it is asked too much (429), it is halved. A line that is known
+to be thin is full anyway, and handshakes would only fill it further.
 """
 
 from __future__ import annotations
@@ -16,10 +15,7 @@ from mooring.kube.http.bandwidth import Line
 
 ENOUGH = 1000.0  # answers a second; a scheduler decides hardly faster
 CALLS = 768  # under way at a time, at most
-TOGETHER = 4  # requests that share a connection when there are many
-DEPTH = 8  # that go out in one write: a server answers them one after the other
-DEEP = 24  # of either when the line is full; but no more than are answered within
-BEARABLE_S = 6.0  # seconds: who renews a lease over the same line waits as long
+AHEAD = 2  # times as many requests as connections may be made: the next is there when an answer is
 SLOWLY = 3  # times as many connections must be needed before a server near by gets more of them
 PAYS = 1.1  # times as many answers a second, or growing was for nothing
 ROUND_S = 0.05  # answers are counted for so long, or for the time of
@@ -42,31 +38,17 @@ class Width:
         self.service_s = math.inf  # that the server itself takes for an answer, lately; unknown at first
         self._quickest_s = self._quickest_before_s = math.inf  # service, in these and in the last few seconds
         self._quickest_since = -math.inf
-        self._answer_s = 0.0  # that the answers to what goes out together take, lately
+        self._answer_s = 0.0  # that an answer takes, lately
         self._distance_s = math.inf  # that the way there and back takes: the least an answer ever took
         self._answers, self._since = 0, -math.inf
         self._waited = False
         self._rate = 0.0  # answers a second before it grew; 0 while it has not
         self._rests_until = -math.inf
-        self._full_rate = 0.0  # answers a second when it is the line that is full; else 0
 
     @property
     def calls(self) -> int:
-        """How many requests may be under way: more only wait for each other."""
-        shared = TOGETHER * self.now
-        return min(CALLS, max(shared, min(DEEP * self.now, int(self._full_rate * BEARABLE_S))))
-
-    @property
-    def depth(self) -> int:
-        """How many requests may go out in one write."""
-        if self._full_rate:
-            return DEEP
-        return TOGETHER if self.is_slow else DEPTH
-
-    @property
-    def is_slow(self) -> bool:
-        """Whether it is the server that answers wait for, rather than the way there and back."""
-        return self.is_known and self.service_s > max(SLOW_S, self._distance_s / TOGETHER)
+        """How many requests may be made at a time: more only wait for each other."""
+        return min(CALLS, AHEAD * self.now)
 
     @property
     def is_known(self) -> bool:
@@ -84,20 +66,20 @@ class Width:
             return False
         return self._grow(self._guessed_rate(), now)
 
-    def answered(self, answers: int, took_s: float, now: float, *, opening: bool = False) -> bool:
-        """So many requests that went out together have been answered. True when `now` has changed.
+    def answered(self, took_s: float, now: float, *, opening: bool = False) -> bool:
+        """A request has been answered. True when `now` has changed.
 
         While connections are `opening`, which takes several round trips, nothing is known of what they bring.
         """
         self.measured(took_s)
-        service_s, known = (took_s - self._distance_s) / answers, self.service_s
+        service_s, known = took_s - self._distance_s, self.service_s
         self.service_s = service_s if known == math.inf else known + SMOOTHING * (service_s - known)
         self._answer_s += SMOOTHING * (took_s - self._answer_s)
         self._note_quickest(service_s, now)
         if self._rate and opening:
             self._begin(now)
             return False
-        self._answers += answers
+        self._answers += 1
         rounds = ROUNDS if self._rate else 1
         if now - self._since < max(ROUND_S, rounds * max(took_s, self._answer_s)):
             return False
@@ -117,7 +99,7 @@ class Width:
         if now < self._rests_until:
             return False
         width, self.now = self.now, max(1, self._least // 4, self.now // 2)
-        self._rate, self._rests_until, self._full_rate = 0.0, now + REST_S, 0.0
+        self._rate, self._rests_until = 0.0, now + REST_S
         self._begin(now)
         return self.now != width
 
@@ -127,7 +109,6 @@ class Width:
         if before and rate < PAYS * before:
             width, self.now = self.now, self._before
             self.is_settled, self._rests_until = True, now + REST_S
-            self._full_rate = rate if self._line.is_thin else 0.0
             return self.now != width
         return now >= self._rests_until and self._grow(rate, now)
 
@@ -136,18 +117,18 @@ class Width:
         return self.now / max(self._distance_s, self._answer_s, ROUND_S)
 
     def _grow(self, rate: float, now: float) -> bool:
-        far = ENOUGH * self._distance_s / TOGETHER
+        far = ENOUGH * self._distance_s
         is_far = far > self._least
         # Near by, answers also take long when the server is busy, and a new connection keeps it busier still.
         service_s = self.service_s if is_far else min(self._quickest_s, self._quickest_before_s)
         needed = far + (ENOUGH * service_s if self.is_known else 0.0)
         bearable = self.now if is_far else SLOWLY * self.now
         wanted = min(self._most, max(self._least, math.ceil(needed)))
-        grows = needed > bearable and wanted > self.now
+        grows = needed > bearable and wanted > self.now and not self._line.is_thin
         self.is_settled = self.is_known and not grows
         if not grows:
             return False
-        self._before, self.now, self._rate, self._full_rate = self.now, wanted, rate, 0.0
+        self._before, self.now, self._rate = self.now, wanted, rate
         self._begin(now)
         return True
 

@@ -1,10 +1,8 @@
 """Short requests over kept connections, for as little as HTTP/1.1 can cost.
 
-A scheduler writes twice for every pod, thousands of times a second. Several requests go out in one write,
-which costs more than all else about a request, when that holds none of them up: when there are more than
-connections, or the server answers so quickly that waiting for each other takes no time. Answers of a slow
-server are read together (`gathered_answers`). How many connections there are is up to `connection_count`;
-those that have died without a word are found by `dead_connections`.
+A scheduler writes twice for every pod, thousands of times a second. Each request has a connection to itself
+while it is under way. Answers of a slow server are read together (`gathered_answers`). How many connections
+there are is up to `connection_count`; those that have died without a word are found by `dead_connections`.
 What is long, compressed, streamed or goes through a proxy is not for here.
 """
 
@@ -24,11 +22,7 @@ from mooring.kube.http.dead_connections import LOOK_S, Silence
 from mooring.kube.http.gathered_answers import GatheredAnswers
 
 IDLE_S = 45.0  # servers close connections idle for longer; a write must not meet that
-QUICK_S = 0.001  # who answers within this is asked several things at a time, over
-SPREAD = 4  # so many connections, and
-GATHER_S = 0.002  # what is to be sent waits so long for more while there are answers to come
 SMOOTHING = 0.1  # weight of the last answer in how quick a server is
-ALONE_S = 60.0  # who ends a connection with several requests on it gets them one by one for so long
 PROBE_S = 5.0  # for the answer to a question that only asks whether somebody is there
 UNFORESEEN = "the connection failed: {}: {}"
 
@@ -61,12 +55,10 @@ class Connections:
         self._on_width = on_width
         self._silence = Silence()
         self._probe, self._probing = probe, False
-        self._under_way = 0  # requests on all connections
         self._queue: deque[PendingRequest] = deque()
         self._idle: list[Connection] = []
         self._open: set[Connection] = set()
         self._opening: set[asyncio.Task[None]] = set()
-        self._alone_until = 0.0
         self._answer_s = 1.0  # how long an answer takes, lately; nobody is known to be quick at first
         self._flush: asyncio.Handle | None = None  # the next time that something is sent
         self._sweep: asyncio.TimerHandle | None = None  # the next look for answers that are overdue
@@ -78,8 +70,7 @@ class Connections:
         loop = asyncio.get_running_loop()
         asked = PendingRequest(request, timeout_s, loop.create_future(), check, loop.time())
         self._queue.append(asked)
-        if self._flush is None:
-            self._plan(loop)
+        self._send_soon()
         try:
             return await asked.waiter
         except asyncio.CancelledError:
@@ -111,64 +102,34 @@ class Connections:
 
     # sending
 
-    def _plan(self, loop: asyncio.AbstractEventLoop) -> None:
-        """At the end of this turn; a moment later when answers to come will wake us then anyway."""
-        if self._answer_s < QUICK_S and len(self._idle) < len(self._open):
-            self._flush = loop.call_later(GATHER_S, self._send)
-        else:
-            self._flush = loop.call_soon(self._send)
-
     def _send(self) -> None:
-        """Sends what is gathered, as far as there are connections."""
+        """Sends what was asked in this turn, as far as there are connections."""
         self._flush = None
         queue, now = self._queue, asyncio.get_running_loop().time()
-        at_once = self._at_once(now)
         while queue:
-            connection = self._kept(now)
-            if connection is None and len(self._open) + len(self._opening) >= self._width.now:
-                self._wait_for_connection(now)
-                return  # who comes to rest first goes on here
-            batch = self._batch(at_once)
-            if not batch:
-                self._idle += [connection] if connection is not None else []
-            elif connection is not None:
-                self._ask(connection, batch, now)
+            if not queue[0].may_be_sent():
+                queue.popleft()
+            elif (connection := self._kept(now)) is not None:
+                self._ask(connection, queue.popleft(), now)
+            elif self._may_open(now):
+                self._begin_opening(queue.popleft())
             else:
-                self._begin_opening(batch)
+                return  # who comes to rest first goes on here
 
-    def _at_once(self, now: float) -> int:
-        """How many requests go out in one write."""
-        if now < self._alone_until:
-            return 1
-        of_many = -(-(len(self._queue) + self._under_way) // self._width.now)
-        if of_many > 1:
-            self._wait_for_connection(now)
-            is_slow = self._width.is_slow or not self._width.is_known
-            if is_slow and not self._width.is_settled:
-                return 1  # behind each other they would wait for longer than for a connection
-            of_many = -(-(len(self._queue) + self._under_way) // self._width.now)
-        of_quick = -(-len(self._queue) // SPREAD) if self._answer_s < QUICK_S else 1
-        return min(self._width.depth, max(of_many, of_quick))
-
-    def _wait_for_connection(self, now: float) -> None:
-        if self._width.waited(now):
+    def _may_open(self, now: float) -> bool:
+        used = len(self._open) + len(self._opening)
+        if used >= self._width.now and self._width.waited(now):
             self._on_width(self._width.calls)
+        return used < self._width.now
 
-    def _batch(self, size: int) -> list[PendingRequest]:
-        batch: list[PendingRequest] = []
-        while self._queue and len(batch) < size:
-            asked = self._queue.popleft()
-            if asked.may_be_sent():
-                batch.append(asked)
-        return batch
-
-    def _ask(self, connection: Connection, batch: list[PendingRequest], now: float) -> None:
-        self._under_way += len(batch)
+    def _ask(self, connection: Connection, asked: PendingRequest, now: float) -> None:
         try:
-            due = min(connection.ask(batch, now), now + LOOK_S)
+            due = min(connection.ask(asked, now), now + LOOK_S)
             self._gathered.asked(connection, now)
         except Exception as error:  # whoever waits for an answer must hear of it, whatever it is
-            connection.fail(UNFORESEEN.format(type(error).__name__, error))
+            why = UNFORESEEN.format(type(error).__name__, error)
+            connection.fail(why)
+            asked.fail(why)
             return
         if self._sweep is None or due < self._sweep.when():
             if self._sweep is not None:
@@ -185,8 +146,7 @@ class Connections:
         while self._queue and (self._queue[0].waiter.done() or self._queue[0].deadline <= now):
             self._queue.popleft().fail(NEVER_SENT, sent=False)
         self._look_for_silent(now)
-        deadlines = (asked.deadline for each in self._open for asked in each.waiting)
-        due = min(deadlines, default=None)
+        due = min((each.waiting.deadline for each in self._open if each.waiting), default=None)
         if due is not None:
             self._sweep = loop.call_at(min(due, now + LOOK_S), self._look_for_overdue)
 
@@ -213,7 +173,7 @@ class Connections:
             async with asyncio.timeout(PROBE_S):
                 connection = await self._connect(PROBE_S, rested=lambda _: None)
                 began = loop.time()
-                connection.ask([asked], began)
+                connection.ask(asked, began)
                 await asked.waiter
             self._silence.answered(began)
         except (Unreachable, TimeoutError):
@@ -234,44 +194,41 @@ class Connections:
         """Nobody waits for the answer any more."""
         now = asyncio.get_running_loop().time()
         for connection in list(self._open):
-            if asked in connection.waiting:
+            if connection.waiting is asked:
                 if now - connection.heard_at > LOOK_S:
                     self._drop_unused(now)
                 connection.given_up()
 
     # connections
 
-    def _begin_opening(self, batch: list[PendingRequest]) -> None:
-        task = asyncio.get_running_loop().create_task(self._ask_over_new(batch))
+    def _begin_opening(self, asked: PendingRequest) -> None:
+        task = asyncio.get_running_loop().create_task(self._ask_over_new(asked))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
 
-    async def _ask_over_new(self, batch: list[PendingRequest]) -> None:
+    async def _ask_over_new(self, asked: PendingRequest) -> None:
         try:
-            connection = await self._connect(max(asked.timeout_s for asked in batch))
+            connection = await self._connect(asked.timeout_s)
         except asyncio.CancelledError:
-            self._never_sent(batch, Unreachable(0, "the connections were closed", sent=False))
+            self._never_sent(asked, "the connections were closed")
             raise
         except Unreachable as error:
-            self._never_sent(batch, error)
+            self._never_sent(asked, str(error))
             return
         except Exception as error:  # whoever waits for an answer must hear of it, whatever it is
-            self._never_sent(batch, Unreachable(0, UNFORESEEN.format(type(error).__name__, error)))
+            self._never_sent(asked, UNFORESEEN.format(type(error).__name__, error))
             return
         finally:
             self._opening.discard(asyncio.current_task())
         self._open.add(connection)
-        still_wanted = [asked for asked in batch if asked.may_be_sent()]
-        if still_wanted and connection.usable:
-            self._ask(connection, still_wanted, asyncio.get_running_loop().time())
+        if connection.usable and asked.may_be_sent():
+            self._ask(connection, asked, asyncio.get_running_loop().time())
         else:
-            self._never_sent(batch, Unreachable(0, "the connection was closed at once", sent=False))
+            self._never_sent(asked, "the connection was closed at once")
             self._rested(connection)
 
-    def _never_sent(self, batch: list[PendingRequest], error: Unreachable) -> None:
-        for asked in batch:
-            if not asked.waiter.done():
-                asked.waiter.set_exception(Unreachable(0, str(error), sent=False))
+    def _never_sent(self, asked: PendingRequest, why: str) -> None:
+        asked.fail(why, sent=False)
         if self._queue:
             self._send_soon()  # its place is free for others
 
@@ -304,32 +261,29 @@ class Connections:
         return None
 
     def _rested(self, connection: Connection) -> None:
-        """Everything asked over a connection is answered, or it is over."""
+        """What was asked over a connection is answered, or it is over."""
         now = asyncio.get_running_loop().time()
-        size, connection.size = connection.size, 0
-        self._under_way -= size
         if connection.usable and connection in self._open:
-            if size:
+            if connection.answered:
+                connection.answered = False
                 took_s = now - connection.asked_at - connection.kept_s / 2  # half of it, on average
-                self._learn(size, took_s, connection, now)
+                self._learn(took_s, connection, now)
             connection.idle_since = now
             self._idle.append(connection)
             self._gathered.begin(self._answer_s)
         else:
-            if connection.lost_several:
-                self._alone_until = now + ALONE_S
             self._drop(connection)
         if self._queue:
             self._send_soon()
 
-    def _learn(self, size: int, took_s: float, connection: Connection, now: float) -> None:
-        """From requests that went out together and are all answered."""
-        self._answer_s += SMOOTHING * (took_s / size - self._answer_s)
-        self._silence.answered(connection.asked_at, took_s / size)
+    def _learn(self, took_s: float, connection: Connection, now: float) -> None:
+        """From a request that is answered."""
+        self._answer_s += SMOOTHING * (took_s - self._answer_s)
+        self._silence.answered(connection.asked_at, took_s)
         if connection.only_read:  # that tells how far it is, and nothing of what a write takes there
             self._width.measured(took_s)
             return
-        has_changed = self._width.answered(size, took_s, now, opening=bool(self._opening))
+        has_changed = self._width.answered(took_s, now, opening=bool(self._opening))
         if connection.refused:
             connection.refused = False
             has_changed = self._width.refused(now) or has_changed

@@ -36,10 +36,10 @@ from mooring.model.objects import Node, Object, Pod
 
 log = logging.getLogger("mooring.kube")
 
-SENDERS = 96  # three to a connection: Events are in no hurry and share writes, and leave room for others
+SENDERS = 48  # Events are in no hurry, and leave room for others
 CALLED = 2  # others that each calls who begins: all are there soon, and few when binding goes on at once
 QUEUED = 50_000
-PATIENCE_S = 5.0  # how long an Event lets binding go first
+PATIENCE_S = 15.0  # how long an Event lets binding go first
 TRIES, RETRY_S = 12, 10.0  # client-go's, when there is no answer
 HOUSEKEEPING_S = 60.0
 EVERYWHERE = "default"  # the namespace of Events about objects without one
