@@ -58,13 +58,17 @@ class PerTable(Generic[T]):
 
     def __init__(self, work_out: Callable[[PodSpec, NodeTable], T]) -> None:
         self._work_out = work_out
-        self._known: PerSpec[T] | None = None
+        self._known: dict[int, tuple[PodSpec, T]] = {}
         self.spec: PodSpec | None = None
         self.layout: object = None
 
     def of(self, spec: PodSpec, table: NodeTable) -> T:
-        if self._known is None or table.layout is not self.layout:
-            self._known = PerSpec(lambda spec: self._work_out(spec, table))
-        self.value = self._known.of(spec)
-        self.spec, self.layout = spec, table.layout
+        if table.layout is not self.layout:
+            self._known, self.spec, self.layout = {}, None, table.layout
+        known = self._known.get(id(spec))
+        if known is None or known[0] is not spec:
+            if len(self._known) >= MOST:
+                self._known.clear()
+            known = self._known[id(spec)] = spec, self._work_out(spec, table)
+        self.spec, self.value = known
         return self.value
