@@ -40,6 +40,9 @@ class Recording:
             "Warning", "FailedScheduling", "Scheduling", a_pod(name), note, controller="mine"
         )
 
+    def praise(self, name: str = "web") -> None:
+        self.recorder.record("Normal", "Scheduled", "Binding", a_pod(name), "bound", controller="mine")
+
     @property
     def events(self) -> list[dict[str, Any]]:
         return self.server.events
@@ -182,16 +185,51 @@ def test_events_wait_while_pods_are_bound_but_not_for_long() -> None:
     async def run() -> None:
         recording = Recording()
         assert recording.slots.take_now(BINDING)
-        recording.say("first")
+        recording.praise("first")
         await asyncio.sleep(4.0)
         assert recording.events == []
         recording.slots.give(BINDING)
         await asyncio.sleep(0.1)
         assert len(recording.events) == 1
         assert recording.slots.take_now(BINDING)
-        recording.say("second")
+        recording.praise("second")
         await asyncio.sleep(PATIENCE_S + 0.1)
         assert len(recording.events) == 2
+
+    in_virtual_time(run())
+
+
+def test_what_a_pod_waits_for_is_told_within_a_second_of_binding_without_end() -> None:
+    """It passes the Events of pods that are bound, however many there are and however long they wait yet."""
+
+    async def run() -> None:
+        recording = Recording()
+        assert recording.slots.take_now(BINDING)
+        for number in range(100):
+            recording.praise(f"bound-{number}")
+        await asyncio.sleep(4.0)
+        assert recording.events == []
+        recording.say(name="waits")
+        await asyncio.sleep(1.0)
+        assert [event["regarding"]["name"] for event in recording.events] == ["waits"]
+        recording.slots.give(BINDING)
+        await asyncio.sleep(0.1)
+        assert len(recording.events) == 101
+
+    in_virtual_time(run())
+
+
+def test_events_of_bound_pods_are_dropped_before_warnings() -> None:
+    async def run() -> None:
+        recording = Recording(queued=3)
+        assert recording.slots.take_now(BINDING)
+        recording.say(name="waits")
+        for number in range(4):
+            recording.praise(f"bound-{number}")
+        recording.slots.give(BINDING)
+        await asyncio.sleep(0.1)
+        assert [one["regarding"]["name"] for one in recording.events] == ["waits", "bound-2", "bound-3"]
+        assert recording.recorder.dropped == 2
 
     in_virtual_time(run())
 
@@ -298,7 +336,7 @@ def test_flushing_waits_for_all_that_were_held_back() -> None:
         recording.server.delay = lambda: 0.1 if len(recording.server.asked) == 1 else 0.9
         await recording.slots.take(BINDING)
         for number in range(20):
-            recording.say(name=f"pod-{number}")
+            recording.praise(name=f"pod-{number}")
         await asyncio.sleep(1.0)
         assert recording.events == []
         assert await recording.recorder.flush(10.0) == 0

@@ -1,7 +1,8 @@
 """Records Events for people to read. Never blocks or fails who records; Events are the last to be sent.
 
-What says the same again becomes a series. While pods are being bound Events wait, though never for long;
-when more come than can be sent the oldest are dropped and counted.
+What says the same again becomes a series. While pods are being bound Events wait: those that tell of a
+success longer than those that tell of trouble, which go first. When more come than can be sent the oldest
+are dropped and counted.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ SENDERS = 48  # Events are in no hurry, and leave room for others
 CALLED = 2  # others that each calls who begins: all are there soon, and few when binding goes on at once
 QUEUED = 50_000
 PATIENCE_S = 15.0  # how long an Event lets binding go first
+WARNING, WARNING_PATIENCE_S = "Warning", 0.5  # somebody may be looking for the reason of a pod that waits
 TRIES, RETRY_S = 12, 10.0  # client-go's, when there is no answer
 HOUSEKEEPING_S = 60.0
 EVERYWHERE = "default"  # the namespace of Events about objects without one
@@ -73,10 +75,12 @@ class Recorder:
         self._sleep = sleep
         self._memory = Memory()
         self._spam = SpamFilter(clock)
-        self._queue: deque[tuple[float, Told]] = deque()  # with the moment it was recorded
+        self._warnings: deque[tuple[float, Told]] = deque()  # each with the moment it waits for no longer
+        self._queue: deque[tuple[float, Told]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._hurry = asyncio.Event()
         self._holding_back = False  # somebody waits until binding has gone first
+        self._warned = asyncio.Event()  # set when a warning comes that nobody reckons with yet
 
     def record(
         self,
@@ -138,7 +142,8 @@ class Recorder:
         end = self._clock() + timeout
         while self._tasks and (left_s := end - self._clock()) > 0:
             await asyncio.wait(self._tasks, timeout=left_s)  # one that held back calls others meanwhile
-        left = len(self._queue) + len(self._tasks)
+        left = len(self._warnings) + len(self._queue) + len(self._tasks)
+        self._warnings.clear()
         self._queue.clear()
         for task in self._tasks:
             task.cancel()
@@ -146,10 +151,15 @@ class Recorder:
         return left
 
     def _enqueue(self, told: Told) -> None:
-        if len(self._queue) >= self._most:
-            self._queue.popleft()
+        if len(self._warnings) + len(self._queue) >= self._most:
+            (self._queue or self._warnings).popleft()
             self.dropped += 1
-        self._queue.append((self._clock(), told))
+        if told.event.type == WARNING:
+            if not self._warnings:
+                self._warned.set()
+            self._warnings.append((self._clock() + WARNING_PATIENCE_S, told))
+        else:
+            self._queue.append((self._clock() + PATIENCE_S, told))
         self._start_sender()
 
     def _start_sender(self) -> None:
@@ -160,8 +170,8 @@ class Recorder:
 
     async def _send_all(self) -> None:
         has_called = False
-        while self._queue:
-            patience = self._queue[0][0] + PATIENCE_S - self._clock()
+        while queue := self._warnings or self._queue:
+            patience = queue[0][0] - self._clock()
             if patience > 0 and not (self._slots.quiet.is_set() or self._hurry.is_set()):
                 if self._holding_back:
                     return  # one that waits is enough: it calls the others
@@ -169,14 +179,16 @@ class Recorder:
                 has_called = False
             elif not has_called:
                 has_called = True
-                for _ in range(min(len(self._queue) - 1, CALLED)):
+                for _ in range(min(len(queue) - 1, CALLED)):
                     self._start_sender()
             else:
-                await self._send(self._queue.popleft()[1])
+                await self._send(queue.popleft()[1])
 
     async def _let_binding_go_first(self, patience: float) -> None:
         self._holding_back = True
-        waits = [asyncio.ensure_future(event.wait()) for event in (self._slots.quiet, self._hurry)]
+        self._warned.clear()
+        reasons_to_end = self._slots.quiet, self._hurry, self._warned
+        waits = [asyncio.ensure_future(event.wait()) for event in reasons_to_end]
         try:
             await asyncio.wait(waits, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
         finally:
