@@ -126,8 +126,8 @@ class PodCounts:
     def _count_placed(self, number: int, counts: RowCounts) -> None:
         for placed in self._placed():
             known = self._labelset(placed)
-            if number in known.matches and _counts(placed):
-                _add(counts, placed, 1)
+            if number in known.matches and _counts(placed) and _is_counted(counts, placed):
+                counts.add(_row(placed), 1)
         self._all_met = True
 
     def note(self, placed: Placed) -> LabelSet:
@@ -221,17 +221,19 @@ class PodCounts:
 
     def change(self, placed: Placed, amount: int) -> None:
         """A pod came to its row (1) or left it (-1)."""
+        row = placed.row
+        assert row is not None
         if self._selectors:
             known = placed.labelset
             if known is None or known.table != self._labelsets.number:
                 known = self.note(placed)
             for number in known.matches:
                 held = self._selectors.get(number)
-                if held is not None and (counts := held()) is not None:
-                    _add(counts, placed, amount)
+                if held is not None and (counts := held()) is not None and _is_counted(counts, placed):
+                    counts.add(row, amount)
         for terms_of, carried in self._carriers:
             if terms := terms_of(placed.pod):
-                self._carry(carried, terms, _row(placed), amount)
+                self._carry(carried, terms, row, amount)
         if self._tallies:
             for keys_of, tally in self._tallies.values():
                 if keys := keys_of(placed.pod):
@@ -280,9 +282,8 @@ def _count(tally: dict[Hashable, int], keys: Iterable[Hashable], amount: int) ->
             del tally[key]
 
 
-def _add(counts: RowCounts, placed: Placed, amount: int) -> None:
-    if not counts.staying or placed.pod.metadata.deletion_timestamp is None:
-        counts.add(_row(placed), amount)
+def _is_counted(counts: RowCounts, placed: Placed) -> bool:
+    return not counts.staying or placed.pod.metadata.deletion_timestamp is None
 
 
 def _counts(placed: Placed) -> bool:
