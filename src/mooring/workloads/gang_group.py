@@ -1,6 +1,7 @@
 """Gangs that start together: who of them counts, how many more places they need, and what they wait for.
 
-A gang that names no others is a group of its own.
+A gang that names no others is a group of its own. One that others name is in their group only if it names
+them too: nobody has a gang wait for theirs, or give its places back with theirs, unasked.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from mooring.workloads.gang import (
 )
 
 NO_GANGS = "memberGangs [{}] doesn't exists"
+NOT_LISTED = "memberGangs [{}] do not name the same gangs"
 NOT_INIT = "memberGangs [{}] has not init"
 TOO_FEW = "memberGangs [{}] child pod not collect enough"
 DIFFERENT = "{title}: its pods have different schedulerNames: {names}"
@@ -76,8 +78,8 @@ class GangGroup:
     def gangs(self) -> list[Gang]:
         """Those that are there, in the order they are listed. For reading: it is kept."""
         if (there := self._there) is None:
-            there = [gang for key in self.gang_keys if (gang := self._all.get(key)) is not None]
-            self._there = there
+            named = (self._all.get(key) for key in self.gang_keys)
+            there = self._there = [gang for gang in named if gang is not None and gang.group is self]
         return there
 
     def lists(self, gang_keys: tuple[str, ...]) -> None:
@@ -153,12 +155,14 @@ class GangGroup:
             if gang.terms is not None and gang.terms.mistakes:
                 return "; ".join(gang.terms.mistakes)
         sections = []
-        if len(gangs) < len(self.gang_keys):
-            gone = [key for key in self.gang_keys if key not in self._all]
+        named = [gang for key in self.gang_keys if (gang := self._all.get(key)) is not None]
+        if gone := [key for key in self.gang_keys if key not in self._all]:
             sections.append(NO_GANGS.format(",".join(sorted(gone))))
-        if new := [gang.id for gang in incomplete if gang.terms is None]:
+        if new := [gang.id for gang in named if gang.terms is None]:
             sections.append(NOT_INIT.format(",".join(sorted(new))))
-        if len(new) < len(incomplete):
+        if elsewhere := [gang.id for gang in named if gang.terms is not None and gang.group is not self]:
+            sections.append(NOT_LISTED.format(",".join(sorted(elsewhere))))
+        if any(gang.terms is not None for gang in incomplete):
             sections.append(gangs[0].dialect.too_few(TOO_FEW.format(self.id)))
         return "; ".join(sections)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mooring.framework.api.events import Hint
+from mooring.model.objects import Pod
 from plugins.coscheduling.hand import CYCLE, GANG, Hand, changed, labelled, member, pod_group
 
 A_AND_B = '["default/a","default/b"]'
@@ -144,5 +147,27 @@ def test_q1_who_leaves_a_group_does_not_stand_for_it_any_more() -> None:
     hand.see(a, b)
     assert [hand.gate(a) == "", hand.gate(b) == ""] == [True, False]
     hand.put(pod_group("a", minMember=1))
+    assert hand.gate(b) == "memberGangs [default/a] do not name the same gangs"
+    hand.put(pod_group("b", minMember=1))
     assert hand.activated == ["pb"]
     assert hand.gate(b) == ""
+
+
+@pytest.mark.parametrize("listed", ['["evil/x", "good/train"]', '["good/train"]'])
+def test_nobody_is_drawn_into_a_group_unasked(listed: str) -> None:
+    """A gang that others name and that does not name them starts, and stays, whatever becomes of theirs."""
+
+    def gang(namespace: str, name: str, **more: str) -> list[Pod]:
+        return [
+            changed(member(f"{name}-{number}", name, 2, **more), namespace=namespace) for number in range(2)
+        ]
+
+    for evil_is_first in (False, True):
+        hand = Hand()
+        good, evil = gang("good", "train"), gang("evil", "x", groups=listed)
+        for pods in (evil, good) if evil_is_first else (good, evil):
+            hand.see(*pods)
+        assert [hand.gate(pod) == "" for pod in good].count(True) == 1
+        assert "good/train" in hand.gate(evil[0])
+        group = hand.plugin.gangs.members[good[0].uid].gang.group
+        assert [gang.id for gang in group.gangs()] == ["good/train"]
