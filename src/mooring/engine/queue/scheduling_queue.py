@@ -15,6 +15,7 @@ from mooring.engine.queue.hints import AFTER_BACKOFF, IMMEDIATELY, SKIP, Requeue
 from mooring.engine.queue.in_flight import InFlight
 from mooring.engine.queue.queue_hooks import QueueHooks
 from mooring.engine.queue.queued_pod import ACTIVE, IN_FLIGHT, QueuedPod, Where
+from mooring.engine.queue.turns import Turns
 from mooring.framework.api.events import ANY, Action, ClusterEvent
 from mooring.framework.api.status import Status
 from mooring.model.objects import Pod
@@ -44,10 +45,10 @@ class SchedulingQueue:
 
     def _make_heaps(self) -> None:
         order = self.hooks.order
-        self._active = Heap(order.key, order.failed)
+        self._active = Turns(order.key, order.failed)
         self._backing_off = Heap(lambda queued: (queued.backoff_expiration, order.key(queued)), order.failed)
         self._erring = Heap(lambda queued: queued.backoff_expiration)
-        self._heaps = {
+        self._heaps: dict[Where, Heap | Turns] = {
             ACTIVE: self._active,
             Where.BACKOFF: self._backing_off,
             Where.ERROR_BACKOFF: self._erring,
@@ -138,6 +139,8 @@ class SchedulingQueue:
         else:
             queued.consecutive_errors += 1
         queued.timestamp, queued.flushed_at = now, None
+        if queued.group is not None:
+            self._active.has_failed()
         strategy, in_time = AFTER_BACKOFF, True  # nobody rejected it: no event can help
         if queued.rejectors:
             strategy, in_time = self._best(queued, self.in_flight.events_for(uid))
