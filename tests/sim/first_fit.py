@@ -57,6 +57,13 @@ class FirstFit:
         self._preempts = preempts
         self._retry_every = retry_every
 
+    @property
+    def owes_words(self) -> bool:
+        return False
+
+    def waits_for(self, uid: str) -> None:
+        return None
+
     def group_of(self, pod: Pod) -> tuple[float, str] | None:
         return None
 

@@ -23,6 +23,11 @@ class AnswerError(MooringError):
     """An extender's answer says that something went wrong, or cannot be read."""
 
 
+def named(url: str, error: Exception) -> str:
+    """What went wrong, with the extender's address where it does not say so itself."""
+    return str(error) if url.rstrip("/") in str(error) else f"extender {url}: {error}"
+
+
 class NodeList(msgspec.Struct, frozen=True):
     """The API's own list, keys in lower case."""
 

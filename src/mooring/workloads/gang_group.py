@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from mooring.workloads.declared import MatchPolicy
+from mooring.workloads.declared import NO_MINIMUM, MatchPolicy
 from mooring.workloads.gang import (
     Counted,
     Gang,
@@ -19,10 +19,9 @@ from mooring.workloads.gang import (
     holding,
     holding_or_bound,
 )
+from mooring.workloads.gang_words import shortage
 
-NO_GANGS = "memberGangs [{}] doesn't exists"
-NOT_INIT = "memberGangs [{}] has not init"
-TOO_FEW = "memberGangs [{}] child pod not collect enough"
+NO_GANG = "gang {} is not there"
 DIFFERENT = "{title}: its pods have different schedulerNames: {names}"
 
 StartsWith = Callable[[Collection[str]], bool]
@@ -152,15 +151,14 @@ class GangGroup:
         for gang in incomplete:
             if gang.terms is not None and gang.terms.mistakes:
                 return "; ".join(gang.terms.mistakes)
-        sections = []
-        if len(gangs) < len(self.gang_keys):
-            gone = [key for key in self.gang_keys if key not in self._all]
-            sections.append(NO_GANGS.format(",".join(sorted(gone))))
+        sections = [NO_GANG.format(key) for key in sorted(self.gang_keys) if key not in self._all]
         if new := [gang.id for gang in incomplete if gang.terms is None]:
-            sections.append(NOT_INIT.format(",".join(sorted(new))))
-        if len(new) < len(incomplete):
-            sections.append(gangs[0].dialect.too_few(TOO_FEW.format(self.id)))
-        return "; ".join(sections)
+            sections += [f"{NO_MINIMUM.format(f'gang {each}')}" for each in sorted(new)]
+        short = [gang for gang in incomplete if gang.terms is not None]
+        if len(self.gang_keys) == 1:
+            return short[0].dialect.too_few(f"{self.title}: {shortage(short[0])}") if short else sections[0]
+        sections += [f"gang {gang.id} {shortage(gang)}" for gang in sorted(short, key=lambda each: each.id)]
+        return f"{self.title}: {'; '.join(sections)}"
 
     def _mixture(self, gangs: list[Gang]) -> str:
         """Why members that no profile can try together wait; "" when one can."""
@@ -176,6 +174,11 @@ class GangGroup:
     def needed(self) -> int:
         """How many more places it takes for the group to start."""
         return sum(map(self.needed_by, self.gangs()))
+
+    @property
+    def least(self) -> int:
+        """How many of its pods must have places for any to start."""
+        return sum(gang.terms.least for gang in self.gangs() if gang.terms is not None)
 
     def needed_by(self, gang: Gang) -> int:
         return 0 if self.lets_alone(gang) else gang.missing(self.counted(gang))
