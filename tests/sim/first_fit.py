@@ -20,6 +20,7 @@ from mooring.engine.events import (
     PodDeleted,
     Tick,
 )
+from mooring.engine.pod_words import Words
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.handle import Api
 from mooring.framework.loading.profiles import make_profile
@@ -61,7 +62,7 @@ class FirstFit:
     def owes_words(self) -> bool:
         return False
 
-    def waits_for(self, uid: str) -> None:
+    def waits_for(self, uid: str) -> Words | None:
         return None
 
     def group_of(self, pod: Pod) -> tuple[float, str] | None:

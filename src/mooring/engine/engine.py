@@ -319,7 +319,7 @@ class Engine:
         found = self.binding.get(bind.pod.metadata.uid)
         if found is None or found.cycle.attempt != bind.attempt:
             return None
-        return BindingState(found.profile, found.cycle)
+        return BindingState(found.profile, found.cycle, found.takes_long)
 
     def _consulted(self, event: Consulted) -> None:
         """An extender has answered, or has not in time."""

@@ -9,9 +9,9 @@ with each of its pods. Whoever stands by tells nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import inf
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -94,25 +94,35 @@ class PodWords:
         queued = self.queue.get(uid)
         if queued is not None and queued.gating_plugin:
             return self._gated(queued)
+        if queued is not None and queued.where not in (ACTIVE, IN_FLIGHT):
+            plugin, by_now = self._by_now(queued)
+            return Words(HELD_BACK, by_now, (plugin,)) if by_now else None
         asked = self.asked_about(uid)
         return Words(ASKING_EXTENDER, asked, passing=True) if asked else None
 
     def _gated(self, queued: QueuedPod) -> Words:
-        plugin, message, passing = queued.gating_plugin, queued.gating_message, queued.gate_is_passing
-        if (held_for := self._held_for(queued)) is not None:
-            try:
-                by_now = answers.clipped(str.__str__(held_for(queued.pod)))
-                message, passing = by_now or message, passing and not by_now
-            except BaseException as error:
-                answers.passed_over(plugin, "held_for", error)
+        plugin, by_now = queued.gating_plugin, self._by_now(queued)[1]
         reason = SCHEDULING_GATED if queued.pod.spec.scheduling_gates else HELD_BACK
-        return Words(reason, message or UNSAID.format(plugin), (plugin,), passing)
+        message = by_now or queued.gating_message or UNSAID.format(plugin)
+        return Words(reason, message, (plugin,), queued.gate_is_passing and not by_now)
 
-    def _held_for(self, queued: QueuedPod) -> Callable[[Pod], str] | None:
-        """What tells what the gate holds pods for by now, if its plugin has that."""
-        profile = self.queue.hooks.profiles.get(queued.pod.spec.scheduler_name)
-        plugin = None if profile is None else profile.plugins.get(queued.gating_plugin)
-        return plugin.held_for if isinstance(plugin, SaysWhatFor) else None
+    def _by_now(self, queued: QueuedPod) -> tuple[str, str]:
+        """The plugin that holds a pod or has rejected it and says what for by now, and what it says."""
+        asked = (queued.gating_plugin,) if queued.gating_plugin else queued.rejectors
+        for name, plugin in self._who_say(queued.pod, asked):
+            try:
+                return name, answers.clipped(str.__str__(plugin.held_for(queued.pod)))
+            except BaseException as error:
+                answers.passed_over(name, "held_for", error)
+        return "", ""
+
+    def _who_say(self, pod: Pod, plugins: Iterable[str]) -> Iterator[tuple[str, SaysWhatFor]]:
+        """Those of the plugins whose words change without anybody telling."""
+        profile = self.queue.hooks.profiles.get(pod.spec.scheduler_name)
+        known: Mapping[str, Any] = {} if profile is None else profile.plugins
+        for name in plugins:
+            if isinstance(plugin := known.get(name), SaysWhatFor):
+                yield name, plugin
 
     # telling
 
@@ -120,6 +130,8 @@ class PodWords:
         """A pod is told of."""
         if (uid := wait.pod.metadata.uid) in self._pending:
             self._said[uid] = Said(Words(wait.reason, wait.message, wait.plugins), now)
+            if any(self._who_say(wait.pod, wait.plugins)):
+                self.owe(uid, now)
         return wait
 
     def owe(self, uid: str, now: float) -> None:
@@ -156,7 +168,12 @@ class PodWords:
     def _look(self, uid: str, now: float) -> Wait | None:
         del self._due[uid]
         pod, held, said = self._pending.get(uid), self._held(uid), self._said.get(uid)
-        if pod is None or pod.terminating or held is None or _still_holds(said, held):
+        if pod is None or pod.terminating:
+            return None
+        if held is None or _still_holds(said, held):
+            if said is not None and any(self._who_say(pod, said.words.plugins)):
+                said.pace_s = min(said.pace_s * 2, LONGEST_PATIENCE_S)
+                self._due[uid] = now + said.pace_s
             return None
         same_holder = said is not None and (said.words.reason, said.words.plugins) == (
             held.reason, held.plugins
@@ -169,9 +186,8 @@ class PodWords:
             pace_s = min(said.pace_s * 2, LONGEST_PATIENCE_S)
         else:
             pace_s = PATIENCE_S * 2
-        queued = self.queue.get(uid)
-        if queued is not None and queued.gating_plugin and self._held_for(queued) is not None:
-            self._due[uid] = now + pace_s  # its words may change without anybody telling
+        if any(self._who_say(pod, held.plugins)):
+            self._due[uid] = now + pace_s
         if not is_news:
             if said is not None:
                 said.pace_s = pace_s

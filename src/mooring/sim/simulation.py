@@ -150,6 +150,11 @@ class Simulation:
         self._goes_round = ""  # why the run is given up, if it is
         self._getting_on = GettingOn()
 
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether it was over before nothing could change any more."""
+        return self._stopped
+
     def run(self) -> Result:
         """Runs to the end, or to `until`."""
         try:

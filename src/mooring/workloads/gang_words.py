@@ -8,7 +8,7 @@ from typing import Any
 from mooring.workloads.declared import MatchPolicy, Terms
 from mooring.workloads.gang import Gang, Member, Standing, collected
 
-IGNORED = "{own} is not taken into account: {title} has {counts}, as {who} says"
+IGNORED = "ignored: {own}; {title} has {counts}, as {who} says"
 OBJECT = "its {}"
 WRITTEN = {
     "least": "min-available",
@@ -58,6 +58,8 @@ def disagreement(member: Member) -> str:
     if own is None or counts is None or own is counts or own.mistakes or counts.mistakes:
         return ""
     differing = [name for name in WRITTEN if getattr(own, name) != getattr(counts, name)]
+    if own.total == own.least and counts.total == counts.least and "total" in differing:
+        differing.remove("total")  # nobody wrote it
     if not differing:
         return ""
     return IGNORED.format(

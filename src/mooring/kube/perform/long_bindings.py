@@ -28,22 +28,28 @@ class LongBindings:
     def __init__(self, statuses: Statuses, recorder: Recorder) -> None:
         self._statuses = statuses
         self._recorder = recorder
-        self._telling: dict[str, asyncio.Task[None]] = {}  # by uid
+        self._timers: dict[str, asyncio.TimerHandle] = {}  # by uid: of who waits, and of what is written
+        self._telling: dict[str, asyncio.Task[None]] = {}
 
     async def follow(self, decision: Bind, plugins: list[str], binding: Coroutine[Any, Any, None]) -> None:
         """Has a pod bound, before which these plugins have something to do."""
-        tell = partial(self._tell, decision, plugins)
-        timer = asyncio.get_running_loop().call_later(LONG_S, tell)
+        uid, tell = decision.pod.uid, partial(self._tell, decision, plugins)
+        if plugins:
+            self._timers[uid] = asyncio.get_running_loop().call_later(LONG_S, tell)
         try:
             await binding
         finally:
-            timer.cancel()
-            self._telling.pop(decision.pod.uid, None)
+            self._forget(uid)
 
     async def told(self, uid: str) -> None:
         """Waits until a pod that is about to be bound says what it has to; nothing is said of it later."""
-        if self._telling and (telling := self._telling.pop(uid, None)) is not None:
+        if (telling := self._forget(uid)) is not None:
             await asyncio.wait([telling])
+
+    def _forget(self, uid: str) -> asyncio.Task[None] | None:
+        if (timer := self._timers.pop(uid, None)) is not None:
+            timer.cancel()
+        return self._telling.pop(uid, None)
 
     def _tell(self, decision: Bind, plugins: list[str]) -> None:
         pod, note = decision.pod, WORDS.format(decision.node, ", ".join(plugins))

@@ -167,20 +167,11 @@ class KubePerformer:
         self._pool.submit(key, self._bind, decision)
 
     async def _bind(self, decision: Bind) -> None:
-        pod, node, patch = decision.pod, decision.node, decision.patch
+        pod = decision.pod
         try:
             if (state := self._binding_state(decision)) is None:
                 raise BindingFailed(ENDED)
-            binder = self._binder(decision) if decision.extender is not None else None
-            if patch:
-                patch = for_very(pod, patch)
-            profile = state.profile
-            binding = run_binding(profile, state.cycle, pod, node, patch, self.api, binder)
-            binding = _in_time(binding) if profile.policies_bind else binding
-            at_work = [
-                hook.name for hook in profile.at("pre_bind") if hook.name not in state.cycle.skip_pre_bind
-            ]
-            await (self._long.follow(decision, at_work, binding) if at_work else binding)
+            await self._binding(decision, state)
         except MooringError as error:
             self._failed(decision, str(error))
         except asyncio.CancelledError as error:
@@ -197,6 +188,18 @@ class KubePerformer:
             self.api.sent.discard(pod.metadata.uid)
             if self.api.elsewhere:
                 self.api.elsewhere.pop(pod.metadata.uid, None)
+
+    def _binding(self, decision: Bind, state: BindingState) -> Coroutine[Any, Any, None]:
+        pod, patch, profile = decision.pod, decision.patch, state.profile
+        binder = self._binder(decision) if decision.extender is not None else None
+        if patch:
+            patch = for_very(pod, patch)
+        binding = run_binding(profile, state.cycle, pod, decision.node, patch, self.api, binder)
+        if profile.policies_bind:
+            binding = _in_time(binding)
+        if state.takes_long or profile.policies_bind:
+            binding = self._long.follow(decision, state.at_work(), binding)
+        return binding
 
     def _bound(self, decision: Bind) -> None:
         pod, node = decision.pod, decision.node
