@@ -55,6 +55,7 @@ from mooring.framework.running.story_budgets import StoryBudgets
 from mooring.model.objects import Object, Pod
 from mooring.workloads.gangs_made_anew import compare
 
+BEING_BOUND = "is being bound to node {}"
 BUSY = "the engine is at work: it cannot be asked from within"
 FOLLOW_UP_S = 1.0  # plugins follow up at least so often, however many pods there are to decide about
 
@@ -264,7 +265,11 @@ class Engine:
         if note is None or (waiting is not None and note.pod.metadata.uid != waiting.pod.metadata.uid):
             return None if waiting is None else untried(waiting, self.now)
         story = self._tell(note, best)
-        return story if waiting is None else msgspec.structs.replace(story, node="", message=waiting.message)
+        if waiting is not None:
+            return msgspec.structs.replace(story, node="", message=waiting.message)
+        if note.pod.metadata.uid in self.binding:
+            return msgspec.structs.replace(story, message=BEING_BOUND.format(note.node))
+        return story
 
     @property
     def owes_words(self) -> bool:
