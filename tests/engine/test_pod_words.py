@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from engine.stage import BUILT_IN, Stage, made, node, pod
@@ -12,7 +13,7 @@ from extenders.talk import stage as with_extenders
 from mooring.engine.decisions import Bind, Decision, Refuse, Wait
 from mooring.engine.pod_words import AT_ONCE, LONGEST_PATIENCE_S, PATIENCE_S, PAUSE_S
 from mooring.framework.api.status import passing, unresolvable, wait
-from mooring.model.objects import Pod, PodSchedulingGate
+from mooring.model.objects import Pod, PodCondition, PodSchedulingGate, PodStatus
 from mooring.plugins.coscheduling import Coscheduling
 from mooring.workloads import keys
 
@@ -150,7 +151,18 @@ def test_who_stands_by_says_nothing_until_it_decides() -> None:
     assert stage.engine.wake_at() is None
     assert stage.tick(10) == []
     decided(stage)
-    assert waits(stage.tick(10)) == [("p", "HeldBack", "no")]
+    assert stage.tick(10) == []
+    assert waits(stage.tick(10 + SOON)) == [("p", "HeldBack", "no")]
+
+
+def test_what_a_scheduler_before_it_said_holds_while_a_gate_is_shut_for_a_moment() -> None:
+    stage = decided(Stage(gate(passing("soon"))).nodes("n"))
+    said = PodCondition(type="PodScheduled", status="False", reason="Unschedulable", message="no room")
+    stage.add(msgspec.structs.replace(pod("p"), status=PodStatus(conditions=(said,))))
+    assert stage.tick(SOON) == []
+    words = stage.engine.waits_for("p")
+    assert words is not None
+    assert words.message == "no room"
 
 
 def test_very_many_are_told_bit_by_bit() -> None:

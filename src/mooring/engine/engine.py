@@ -166,7 +166,8 @@ class Engine:
         parts = self._parts
         try:
             parts.now = now
-            parts.words.speaks = True
+            if not self.words.speaks:
+                self.words.begin(now)
             hooks = parts.hooks
             if hooks.follow_ups and now - self._followed_up_at >= FOLLOW_UP_S:
                 self._follow_up()

@@ -77,7 +77,7 @@ class PodWords:
         """What a pod waits for now; None when it waits for nothing of ours: it is being bound, say."""
         if uid not in self._pending:
             return None
-        held, said = self._held(uid), self._said.get(uid)
+        held, said = self._held(uid), self._last(uid)
         if held is not None:
             return said.words if said is not None and _still_holds(said, held) else held
         queued = self.queue.get(uid)
@@ -86,6 +86,14 @@ class PodWords:
         if self.paused and queued.where is ACTIVE:
             return Words(SCHEDULER_ERROR, self.paused)
         return said.words if _is_answer(said) else Words(IN_LINE, UNTRIED)
+
+    def _last(self, uid: str) -> Said | None:
+        """What was last told on a pod; by another scheduler before, as its condition says."""
+        if (said := self._said.get(uid)) is None:
+            for each in self._pending[uid].status.conditions:
+                if each.type == "PodScheduled" and each.reason in ANSWERS:
+                    return Said(Words(each.reason, each.message))
+        return said
 
     def _held(self, uid: str) -> Words | None:
         """What keeps a pod from being tried, or bound."""
@@ -125,6 +133,12 @@ class PodWords:
                 yield name, plugin
 
     # telling
+
+    def begin(self, now: float) -> None:
+        """Pods are decided from now on. Those that need not wait any more are decided first."""
+        self.speaks = True
+        for uid in list(self._due):
+            self._due[uid] = max(self._due[uid], now + PATIENCE_S)
 
     def said(self, wait: Wait, now: float) -> Wait:
         """A pod is told of."""
@@ -167,9 +181,10 @@ class PodWords:
 
     def _look(self, uid: str, now: float) -> Wait | None:
         del self._due[uid]
-        pod, held, said = self._pending.get(uid), self._held(uid), self._said.get(uid)
+        pod = self._pending.get(uid)
         if pod is None or pod.terminating:
             return None
+        held, said = self._held(uid), self._last(uid)
         if held is None or _still_holds(said, held):
             if said is not None and any(self._who_say(pod, said.words.plugins)):
                 said.pace_s = min(said.pace_s * 2, LONGEST_PATIENCE_S)
