@@ -244,7 +244,7 @@ class PodWords:
                 continue
             assert self.of(uid) is not None, pod.key
             if self._held(uid) is not None:
-                assert uid in self._said or uid in self._due, pod.key
+                assert self._last(uid) is not None or uid in self._due, pod.key
 
 
 def _is_answer(said: Said | None) -> TypeGuard[Said]:
