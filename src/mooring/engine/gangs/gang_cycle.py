@@ -100,7 +100,7 @@ class GroupCycle:
             return [self._fail(queued, group)]
         if isinstance(group, Status):
             why = rejected_before(self._parts.cluster.nodes, group)
-            return [self._fail(queued, Unfit(why, nominated=""))]
+            return [self._fail(queued, Unfit(why, group.message, nominated=""))]
         members = self._taken_out(hook, group, queued)
         names = sorted({member.pod.spec.scheduler_name for member in members})
         if len(names) > 1:
