@@ -77,7 +77,7 @@ class PermitWait:
         """What the pod waits for, in the words of the plugins that hold it."""
         reasons = ((plugin, self.reserved.waits[plugin].reason) for plugin in self._until)
         who = "; ".join(OF_PLUGIN.format(plugin, f": {said}" if said else "") for plugin, said in reasons)
-        return WORDS.format(node=self.node_name, who=who)
+        return clipped(WORDS.format(node=self.node_name, who=who))
 
     def allow(self, plugin: str) -> None:
         _must_be_words(plugin)
