@@ -20,6 +20,7 @@ from mooring.engine.events import (
     PodDeleted,
     Tick,
 )
+from mooring.engine.pod_words import Words
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.handle import Api
 from mooring.framework.loading.profiles import make_profile
@@ -56,6 +57,13 @@ class FirstFit:
         self.profile = make_profile(plans[0], registry, lambda _: StageHandle(Cluster()))
         self._preempts = preempts
         self._retry_every = retry_every
+
+    @property
+    def owes_words(self) -> bool:
+        return False
+
+    def waits_for(self, uid: str) -> Words | None:
+        return None
 
     def group_of(self, pod: Pod) -> tuple[float, str] | None:
         return None

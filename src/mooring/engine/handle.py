@@ -12,7 +12,7 @@ from mooring.cluster.images import Images
 from mooring.cluster.labelsets import LabelTest
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.config.feature_gates import FeatureGates
-from mooring.engine.decisions import UNSCHEDULABLE, Evict, Look, Nominate, Wait
+from mooring.engine.decisions import UNSCHEDULABLE, Evict, Look, Nominate, Refuse, Wait
 from mooring.engine.objects import ObjectsOfKind
 from mooring.engine.parts import Parts
 from mooring.engine.permit_waiting import WaitingPods
@@ -26,7 +26,7 @@ from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.scope import Scope
 from mooring.framework.api.status import Status
 from mooring.framework.api.writes import Write, check_write
-from mooring.model.objects import Pod
+from mooring.model.objects import Object, ObjectMeta, Pod
 
 RESTORING = "reservations are being restored"
 
@@ -92,7 +92,15 @@ class EngineHandle(Handle):
 
     def report(self, pod: Pod, message: str) -> None:
         _must_be_pod(pod)
-        self._parts.decided.append(Wait(pod, UNSCHEDULABLE, _words(message)))
+        wait = Wait(pod, UNSCHEDULABLE, _words(message))
+        self._parts.decided.append(self._parts.words.said(wait, self._parts.now))
+
+    def warn(self, pod: Pod, message: str) -> None:
+        _must_be_pod(pod)
+        meta = pod.metadata
+        who = ObjectMeta(name=meta.name, namespace=meta.namespace, uid=meta.uid)
+        about = Object(api_version="v1", kind="Pod", metadata=who, data={})
+        self._parts.decided.append(Refuse(about, _words(message), pod.spec.scheduler_name))
 
     def evict(self, pod: Pod, reason: str, message: str) -> None:
         _must_be_pod(pod)

@@ -9,8 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mooring.engine.cycle.eviction_words import words_of
-from mooring.engine.decisions import Bind, Consult, Decision, Evict, Look, Nominate, Refuse, Wait
+from mooring.engine.cycle.event_words import waiting_words, words_of
+from mooring.engine.decisions import (
+    SCHEDULING_GATED,
+    Bind,
+    Consult,
+    Decision,
+    Evict,
+    Look,
+    Nominate,
+    Refuse,
+    Wait,
+)
 from mooring.engine.events import BindFailed, Bound, Event, PodDeleted
 from mooring.errors import ApiError, MooringError
 from mooring.framework.api.writes import Write
@@ -90,7 +100,10 @@ class Performer:
         self.waits[pod.uid] = decision
         if not self._is_there(pod):
             return
-        self._world.record("Warning", "FailedScheduling", "Scheduling", pod, decision.message)
+        type_, reason = waiting_words(decision)
+        self._world.record(type_, reason, "Scheduling", pod, decision.message)
+        if decision.reason == SCHEDULING_GATED:
+            return  # the world has the condition already
         why = PodCondition(
             type="PodScheduled", status="False", reason=decision.reason, message=decision.message
         )

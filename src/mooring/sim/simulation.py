@@ -17,9 +17,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mooring.config.scheduler import Extender
-from mooring.engine.decisions import Bind, Decision, Wait
+from mooring.engine.decisions import IN_LINE, Bind, Decision, Wait
 from mooring.engine.events import Event, Tick
 from mooring.engine.permit_waiting import LONGEST_WAIT_S
+from mooring.engine.pod_words import Words
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.framework.api.handle import Api
 from mooring.framework.running.binding import BindingState
@@ -46,7 +47,6 @@ PATIENCE_S = 360.0  # a scheduler looks at forgotten pods after 5 minutes, every
 PERMIT_PATIENCE_S = LONGEST_WAIT_S + PATIENCE_S  # pods at permit give up by then, and others have their turn
 SHORTEST_TICK_S = 1.0
 NEVER_TRIED = "the pod has not been tried yet"
-AT_PERMIT = "the pod waits for permission to be bound to {node}"
 GATE_PLUGIN = "SchedulingGates"
 KEPT_EVENTS = 200
 
@@ -71,6 +71,15 @@ class Scheduler(Protocol):
     @property
     def scores(self) -> Mapping[str, Mapping[str, int]]:
         """The totals of all feasible nodes when a pod was placed, by pod key."""
+        ...
+
+    @property
+    def owes_words(self) -> bool:
+        """Whether some pod waits and is still to be told what for."""
+        ...
+
+    def waits_for(self, uid: str) -> Words | None:
+        """What a pod that has no node waits for, as far as that is known."""
         ...
 
     def group_of(self, pod: Pod) -> tuple[float, str] | None:
@@ -141,6 +150,11 @@ class Simulation:
         self._goes_round = ""  # why the run is given up, if it is
         self._getting_on = GettingOn()
 
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether it was over before nothing could change any more."""
+        return self._stopped
+
     def run(self) -> Result:
         """Runs to the end, or to `until`."""
         try:
@@ -209,6 +223,8 @@ class Simulation:
 
     def _is_in_vain(self, wake: float) -> bool:
         """True when nothing can come of it, or nothing has for so long that nothing will."""
+        if self.engine.owes_words:
+            return False
         patience = PERMIT_PATIENCE_S if self.engine.waiting else PATIENCE_S
         if self.clock.next_time is None and wake - self._changed_at > patience:
             return True
@@ -256,7 +272,7 @@ class Simulation:
 
     def _carry_out(self, decision: Decision) -> None:
         self.performer.perform(decision)
-        if isinstance(decision, Bind | Wait):
+        if isinstance(decision, Bind) or (isinstance(decision, Wait) and decision.is_answer):
             self._tried[decision.pod.uid] = self._trying
             self._note(decision)
 
@@ -285,18 +301,14 @@ class Simulation:
             self._progress(len(self._decided), max(self._expected, len(self.history.pods)))
 
     def _pending(self, pod: Pod) -> PendingPod:
-        """Why a pod waits: a gate before the queue, the last answer, a permit that is still out."""
+        """Why a pod waits."""
         nominated = pod.status.nominated_node_name or None
         if pod.spec.scheduling_gates:
             return PendingPod(GATED.message, (GATE_PLUGIN,), nominated)
-        if (gate := self._gate(pod.uid)) is not None:
-            return PendingPod(gate.gating_message, (gate.gating_plugin,), nominated)
-        if (wait := self.performer.waits.get(pod.uid)) is not None:
-            return PendingPod(wait.message, wait.plugins, nominated)
-        if (permit := self.engine.waiting.get(pod.uid)) is not None:
-            message = AT_PERMIT.format(node=permit.node_name)
-            return PendingPod(message, tuple(permit.pending_plugins), nominated)
-        return PendingPod(NEVER_TRIED, (), nominated)
+        words = self.engine.waits_for(pod.uid) or self.performer.waits.get(pod.uid)
+        if words is None or words.reason == IN_LINE:
+            return PendingPod(NEVER_TRIED, (), nominated)
+        return PendingPod(words.message, words.plugins, nominated)
 
     def _gate(self, uid: str) -> QueuedPod | None:
         """A pod that a plugin keeps out of the queue."""

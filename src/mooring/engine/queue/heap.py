@@ -101,7 +101,7 @@ class Guarded:
     __slots__ = ("_key",)
 
     def __init__(self, key: Any) -> None:
-        self._key = key._key if isinstance(key, Guarded) else key
+        self._key: Any = key._key if isinstance(key, Guarded) else key
 
     def __lt__(self, other: Guarded) -> bool:
         try:

@@ -6,7 +6,7 @@ their back-off unless nothing else is ready, and are held back by gates before t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import ceil
 
 from mooring.engine.queue.backoff import Backoff
@@ -42,6 +42,7 @@ class SchedulingQueue:
         self._held: dict[tuple[str, str], dict[str, QueuedPod]] = {}
         self._next_flush = float(FLUSH_EVERY_S)
         self.in_flight = InFlight()
+        self.on_hold: Callable[[QueuedPod], None] = lambda queued: None  # told of pods that a gate holds
 
     def _make_heaps(self) -> None:
         order = self.hooks.order
@@ -248,7 +249,9 @@ class SchedulingQueue:
         status = self.hooks.pre_enqueue(queued.pod)
         if status is None or status.plugin != queued.gating_plugin:
             return False
-        queued.gating_message = status.message
+        if queued.gating_message != status.message:
+            queued.gating_message, queued.gate_is_passing = status.message, status.passing
+            self.on_hold(queued)
         return True
 
     def _gate_hears(self, queued: QueuedPod, event: ClusterEvent) -> bool:
@@ -295,8 +298,10 @@ class SchedulingQueue:
     def _hold(self, queued: QueuedPod, status: Status) -> None:
         """A gate holds the pod: it is parked among the unschedulable."""
         queued.gating_plugin, queued.gating_message = status.plugin, status.message
+        queued.gate_is_passing = status.passing
         queued.unschedulable_plugins |= {status.plugin}
         self._park(queued)
+        self.on_hold(queued)
 
     def _park(self, queued: QueuedPod) -> None:
         """Among the unschedulable, or behind the gate that holds it."""

@@ -115,6 +115,9 @@ class StageHandle(Handle):
     def report(self, pod: Pod, message: str) -> None:
         return None
 
+    def warn(self, pod: Pod, message: str) -> None:
+        return None
+
     def evict(self, pod: Pod, reason: str, message: str) -> None:
         return None
 
