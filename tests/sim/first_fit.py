@@ -38,6 +38,9 @@ class NoGates:
     def get(self, uid: str) -> None:
         return None
 
+    def retry_at(self) -> None:
+        return None
+
 
 class FirstFit:
     def __init__(self, *, preempts: bool = False, retry_every: float | None = None) -> None:
@@ -111,6 +114,9 @@ class FirstFit:
 
     def wake_at(self) -> float | None:
         return self.now + self._retry_every if self._retry_every and self.waiting_pods else None
+
+    def plugins_wake_at(self) -> None:
+        return None
 
     def _pod(self, pod: Pod) -> None:
         if pod.spec.node_name:

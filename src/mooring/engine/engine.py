@@ -197,6 +197,10 @@ class Engine:
         moments.extend(self._parts.hooks.moments())
         return min(moments, default=None)
 
+    def plugins_wake_at(self) -> float | None:
+        """The next moment at which a plugin wants to be woken."""
+        return min(self._parts.hooks.moments(), default=None)
+
     def catch_up(self) -> bool:
         """A bit of work that may save time later, when there is nothing else to do. True: there is more."""
         return self._parts.hooks.catch_up()

@@ -3,9 +3,8 @@
 The scheduler is the one that runs in production: it hears of changes and decides; here its decisions
 are carried out in a simulated world, whose clock jumps from one happening to the next.
 
-A run is over when no arrival, end or deletion is to come and every waiting pod was tried since the
-cluster last changed: trying again could only give the same answer. Retries after back-off and the
-regular look at forgotten pods therefore happen as they would, but do not keep a run going for ever.
+A run is over when no arrival, end or deletion is to come, every waiting pod was tried since the cluster
+last changed, and nobody counts on time any more: see `patience`.
 """
 
 from __future__ import annotations
@@ -13,16 +12,13 @@ from __future__ import annotations
 import logging
 import random
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
 
 from mooring.config.scheduler import Extender
 from mooring.engine.decisions import Bind, Decision, Wait
 from mooring.engine.events import Event, Tick
-from mooring.engine.permit_waiting import LONGEST_WAIT_S
 from mooring.engine.queue.queued_pod import QueuedPod
-from mooring.framework.api.handle import Api
-from mooring.framework.running.binding import BindingState
 from mooring.model.objects import Pod
 from mooring.sim.arrivals import Loader, expected_pods, priority_classes, start_of
 from mooring.sim.clock import Clock, seconds_between
@@ -30,9 +26,11 @@ from mooring.sim.controllers import Controllers
 from mooring.sim.gang_records import GangBook
 from mooring.sim.history import History
 from mooring.sim.manifests.manifests import Entry
+from mooring.sim.patience import Patience
 from mooring.sim.performer import Performer
 from mooring.sim.progress import GOES_ROUND, GettingOn
 from mooring.sim.result import PendingPod, Result, Summary
+from mooring.sim.scheduler import Scheduler
 from mooring.sim.world.defaults import DEFAULT_SCHEDULER
 from mooring.sim.world.kubelet import GATED, is_finished
 from mooring.sim.world.world import World
@@ -42,8 +40,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mooring.sim")
 
-PATIENCE_S = 360.0  # a scheduler looks at forgotten pods after 5 minutes, every 30 seconds
-PERMIT_PATIENCE_S = LONGEST_WAIT_S + PATIENCE_S  # pods at permit give up by then, and others have their turn
 SHORTEST_TICK_S = 1.0
 NEVER_TRIED = "the pod has not been tried yet"
 AT_PERMIT = "the pod waits for permission to be bound to {node}"
@@ -51,49 +47,6 @@ GATE_PLUGIN = "SchedulingGates"
 KEPT_EVENTS = 200
 
 Progress = Callable[[int, int], None]
-
-
-class Queue(Protocol):
-    def get(self, uid: str) -> QueuedPod | None: ...
-
-
-class Scheduler(Protocol):
-    """What a simulation needs of an engine."""
-
-    @property
-    def queue(self) -> Queue: ...
-
-    @property
-    def waiting(self) -> Mapping[str, Any]:
-        """The pods that have a place and wait for permission to take it, by uid."""
-        ...
-
-    @property
-    def scores(self) -> Mapping[str, Mapping[str, int]]:
-        """The totals of all feasible nodes when a pod was placed, by pod key."""
-        ...
-
-    def group_of(self, pod: Pod) -> tuple[float, str] | None:
-        """Since when a pod waits together with others, and what they are called."""
-        ...
-
-    def network(self) -> Mapping[str, tuple[str, ...]]:
-        """The network domains each node is in, the widest first, when that is known."""
-        ...
-
-    def attach(self, api: Api) -> None:
-        """Gives binding plugins the API server their calls go to."""
-        ...
-
-    def binding_state(self, bind: Bind) -> BindingState | None:
-        """What plugins that bind need to know of a pod that is to be bound."""
-        ...
-
-    def handle(self, event: Event, now: float) -> list[Decision]: ...
-
-    def schedule(self, now: float) -> list[Decision] | None: ...
-
-    def wake_at(self) -> float | None: ...
 
 
 class Simulation:
@@ -134,7 +87,7 @@ class Simulation:
         self._decisions: deque[Decision] = deque()
         self._tried: dict[str, int] = {}  # uid to the version of the world it was last tried on
         self._trying = 0
-        self._changed_at = self.clock.start
+        self._patience = Patience(engine, self.clock.start)
         self._seen_version = -1
         self._ticked_at = -1.0
         self._stopped = False
@@ -163,7 +116,7 @@ class Simulation:
         """How things stand."""
         history = self.history
         pending = {pod.key: self._pending(pod) for pod in history.pending.values()}
-        end = self.clock.now if self._stopped else self._changed_at
+        end = self.clock.now if self._stopped else self._patience.changed_at
         summary = Summary(
             nodes=len(history.usage.nodes),
             pods=len(history.pods),
@@ -200,19 +153,14 @@ class Simulation:
 
     def _wake_at(self) -> float | None:
         """When the scheduler wants to look again, if that could still change anything."""
-        wake = self.engine.wake_at()
-        if wake is None or self._is_in_vain(wake):
+        more = self.clock.next_time is not None
+        pods = len(self.world.pods)
+        wake = self._patience.wake_at(pods=pods, all_tried=self._all_tried(), more_to_come=more)
+        if wake is None:
             return None
         if wake <= self._ticked_at:
             wake = self._ticked_at + SHORTEST_TICK_S
         return max(wake, self.clock.now)
-
-    def _is_in_vain(self, wake: float) -> bool:
-        """True when nothing can come of it, or nothing has for so long that nothing will."""
-        patience = PERMIT_PATIENCE_S if self.engine.waiting else PATIENCE_S
-        if self.clock.next_time is None and wake - self._changed_at > patience:
-            return True
-        return not self.engine.waiting and self._all_tried()
 
     def _all_tried(self) -> bool:
         """True when every pod that may be tried was tried since the cluster last changed."""
@@ -224,6 +172,7 @@ class Simulation:
         if self.clock.next_time is None or self.clock.next_time > moment:
             self.clock.advance(moment)
             self._ticked_at = moment
+            self._patience.woken()
             self._tell(Tick())
         while self.clock.next_time is not None and self.clock.next_time <= moment:
             self.clock.pop()()
@@ -266,7 +215,7 @@ class Simulation:
     def _look_around(self) -> None:
         if self.world.version != self._seen_version:
             self._seen_version = self.world.version
-            self._changed_at = self.clock.now
+            self._patience.changed(self.clock.now)
             self.history.usage.sample(self.clock.elapsed, len(self.history.pending))
 
     # keeping the book
