@@ -60,7 +60,7 @@ class FirstFit:
         self._preempts = preempts
         self._retry_every = retry_every
 
-    def group_of(self, pod: Pod) -> tuple[float, str] | None:
+    def gang_of(self, pod: Pod) -> tuple[str, str] | None:
         return None
 
     def network(self) -> dict[str, tuple[str, ...]]:

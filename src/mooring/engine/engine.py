@@ -295,9 +295,13 @@ class Engine:
         if self.extenders is not None:
             self._parts.decided.extend(self.extenders.heard(event))
 
-    def group_of(self, pod: Pod) -> tuple[float, str] | None:
-        """Since when a pod waits together with others, and what they are called."""
-        return self._parts.hooks.group_of(pod)
+    def gang_of(self, pod: Pod) -> tuple[str, str] | None:
+        """What tells those that a pod waits together with from all others, and what they are called."""
+        order = self._parts.hooks.group_of(pod)
+        if order is None:
+            return None
+        member = self._parts.gangs.members.get(pod.metadata.uid)
+        return (order[1] if member is None else member.gang.group.key), order[1]
 
     def network(self) -> dict[str, tuple[str, ...]]:
         """The network domains each node is in, the widest first, as far as a plugin knows them."""

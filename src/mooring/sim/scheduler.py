@@ -37,8 +37,8 @@ class Scheduler(Protocol):
         """The totals of all feasible nodes when a pod was placed, by pod key."""
         ...
 
-    def group_of(self, pod: Pod) -> tuple[float, str] | None:
-        """Since when a pod waits together with others, and what they are called."""
+    def gang_of(self, pod: Pod) -> tuple[str, str] | None:
+        """What tells those that a pod waits together with from all others, and what they are called."""
         ...
 
     def network(self) -> Mapping[str, tuple[str, ...]]:

@@ -69,7 +69,7 @@ class Simulation:
         self.world = World(self.clock, priorities=priority_classes(entries), source=random.Random(seed))
         self.controllers = Controllers(self.world)
         self.history = History(frozenset(scheduler_names))
-        self.gangs = GangBook(engine.group_of)
+        self.gangs = GangBook(engine.gang_of)
         self._extending = _extending(extenders)
         self.performer = Performer(
             self.world, self.history, self._tell, engine.binding_state, self._extending
@@ -234,14 +234,14 @@ class Simulation:
             self._progress(len(self._decided), max(self._expected, len(self.history.pods)))
 
     def _pending(self, pod: Pod) -> PendingPod:
-        """Why a pod waits: a gate before the queue, the last answer, a permit that is still out."""
+        """Why a pod waits, as its condition says; one that has none is behind a gate, or at permit."""
         nominated = pod.status.nominated_node_name or None
         if pod.spec.scheduling_gates:
             return PendingPod(GATED.message, (GATE_PLUGIN,), nominated)
-        if (gate := self._gate(pod.uid)) is not None:
-            return PendingPod(gate.gating_message, (gate.gating_plugin,), nominated)
         if (wait := self.performer.waits.get(pod.uid)) is not None:
             return PendingPod(wait.message, wait.plugins, nominated)
+        if (gate := self._gate(pod.uid)) is not None:
+            return PendingPod(gate.gating_message, (gate.gating_plugin,), nominated)
         if (permit := self.engine.waiting.get(pod.uid)) is not None:
             message = AT_PERMIT.format(node=permit.node_name)
             return PendingPod(message, tuple(permit.pending_plugins), nominated)
