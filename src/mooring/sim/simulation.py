@@ -13,7 +13,7 @@ import logging
 import random
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from mooring.config.scheduler import Extender
 from mooring.engine.decisions import Bind, Decision, Wait
@@ -29,7 +29,7 @@ from mooring.sim.manifests.manifests import Entry
 from mooring.sim.patience import Patience
 from mooring.sim.performer import Performer
 from mooring.sim.progress import GOES_ROUND, GettingOn
-from mooring.sim.result import PendingPod, Result, Summary
+from mooring.sim.result import Failure, PendingPod, Result, Summary
 from mooring.sim.scheduler import Scheduler
 from mooring.sim.world.defaults import DEFAULT_SCHEDULER
 from mooring.sim.world.kubelet import GATED, is_finished
@@ -49,6 +49,14 @@ KEPT_EVENTS = 200
 Progress = Callable[[int, int], None]
 
 
+class Onlooker(Protocol):
+    """Is shown every decision before it is carried out, and everything the scheduler hears."""
+
+    def decided(self, decision: Decision) -> None: ...
+
+    def heard(self, event: Event) -> None: ...
+
+
 class Simulation:
     """One run. `performer` carries out decisions; `world` is the cluster they act on."""
 
@@ -63,6 +71,7 @@ class Simulation:
         scores: bool = False,
         progress: Progress | None = None,
         extenders: Sequence[Extender] = (),
+        onlooker: Onlooker | None = None,
     ) -> None:
         self.engine = engine
         self.clock = Clock(start_of(entries))
@@ -82,6 +91,7 @@ class Simulation:
         self._until = None if until is None else self.clock.start + until
         self._scores: dict[str, dict[str, int]] | None = {} if scores else None
         self._progress = progress
+        self._onlooker = onlooker
         self._decided: set[str] = set()
         self._expected = expected_pods(entries)
         self._decisions: deque[Decision] = deque()
@@ -141,6 +151,11 @@ class Simulation:
             nodes=tuple(history.usage.nodes.values()),
             samples=tuple(history.usage.samples),
             events=tuple(self.world.events)[-KEPT_EVENTS:],
+            failures={
+                plugin: Failure(message, tuple(sorted(pods)))
+                for plugin, (message, pods) in sorted(self.performer.failures.items())
+            },
+            from_before=frozenset(filter(None, map(_from_before, self._entries))),
             stopped=self._goes_round,
         )
 
@@ -204,12 +219,16 @@ class Simulation:
         return self._stopped
 
     def _carry_out(self, decision: Decision) -> None:
+        if self._onlooker is not None:
+            self._onlooker.decided(decision)
         self.performer.perform(decision)
         if isinstance(decision, Bind | Wait):
             self._tried[decision.pod.uid] = self._trying
             self._note(decision)
 
     def _tell(self, event: Event) -> None:
+        if self._onlooker is not None:
+            self._onlooker.heard(event)
         self._decisions.extend(self.engine.handle(event, self.clock.now))
 
     def _look_around(self) -> None:
@@ -251,6 +270,12 @@ class Simulation:
         """A pod that a plugin keeps out of the queue."""
         queued = self.engine.queue.get(uid)
         return queued if queued is not None and queued.gating_plugin else None
+
+
+def _from_before(entry: Entry) -> str:
+    """The key of a pod that comes from a running cluster; "" for anything else."""
+    pod = entry.value
+    return pod.key if isinstance(pod, Pod) and (pod.uid or pod.spec.node_name) else ""
 
 
 def _extending(extenders: Sequence[Extender]) -> Extending | None:
