@@ -38,7 +38,8 @@ PER_CLUSTER = frozenset(
     }
 )
 NODES, PODS = "/api/v1/nodes", "/api/v1/pods"
-EVERY = 0.02
+EVERY = 0.03
+BACKOFF_S = 1.2  # more than the first
 SETTLES_S = 15.0
 GIVEN = ("uid", "resourceVersion", "creationTimestamp", "generation")
 
@@ -61,6 +62,7 @@ class Stage:
         self._loosely = False
         self._nodes = self._placed = 0
         self._second = self._real_second = 0
+        self._brought_at = 0.0
 
     def restart(self) -> None:
         """Another Mooring, which has drawn nothing so far."""
@@ -87,7 +89,7 @@ class Stage:
         events = [
             (self._known_as(key), each["reason"], each["note"].replace(key, self._known_as(key)))
             for each in found
-            if each["regarding"]["kind"] == "Pod"
+            if each["regarding"].get("uid") in self._uids
             for key in [f"{each['regarding'].get('namespace', '')}/{each['regarding']['name']}"]
         ]
         return story_of(pods, events, self._uids)
@@ -112,7 +114,10 @@ class Stage:
         known = [each for each in actions if each.verb == "create" and not _follows_pods(each)]
         for action in known:
             self._one(action)
-        self._wait_seen()
+        if any(action.kind in ("Node", "Pod") for action in known):
+            self._wait_seen()
+        if any(action.verb in ("evicted", "finish", "delete") for action in actions):
+            self._wait_backed_off()
         at_once: list[Action] = []
         for action in actions:
             if action in known:
@@ -178,6 +183,7 @@ class Stage:
         space = made["metadata"].get("namespace", "default")
         self._enter(space)
         created = self.api.create(f"/api/v1/namespaces/{space}/pods", made)
+        self._brought_at = time.monotonic()
         self._uids[created["metadata"]["uid"]] = f"{space}/{created['metadata']['name']}"
 
     def _create(self, about: Object) -> None:
@@ -228,6 +234,10 @@ class Stage:
             return known == self._nodes and metrics("scheduler_cache_size", type="pods") >= self._placed
 
         wait_for(seen, every=EVERY, within=SETTLES_S, saying=f"{self._nodes} nodes to be seen")
+
+    def _wait_backed_off(self) -> None:
+        """Until pods that were tried lately may be tried again: in simulation that is long ago."""
+        wait_for(lambda: time.monotonic() - self._brought_at > BACKOFF_S, every=EVERY, saying="back-offs")
 
     def _wait_going(self, action: Action) -> None:
         """Until Mooring has evicted a pod."""

@@ -80,7 +80,6 @@ def _wishes(draw: random.Random) -> dict[str, Any]:
         "cpu": draw.choice(("100m", "500m", "1", "1500m", "3")),
         "memory": draw.choice(("64Mi", "1Gi", "3Gi")),
         "labels": {"app": app},
-        "terminationGracePeriodSeconds": 0,
     }
     for chance, wish in (
         (0.15, {"nodeSelector": {"disk": draw.choice(("ssd", "hdd", "tape"))}}),

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,8 +14,10 @@ import msgspec
 
 from e2e.api import Object
 from mooring.app.making import make_engine, read_config
+from mooring.config.load import SchedulerConfig
 from mooring.engine.decisions import Evict
 from mooring.engine.events import Event, NodeAdded, NodeDeleted, ObjectAdded, PodAdded, PodDeleted
+from mooring.framework.loading.registry import Registry
 from mooring.model.objects import Pod
 from mooring.plugins.catalogue import make_registry
 from mooring.sim.manifests.manifests import read_manifests
@@ -164,14 +167,19 @@ def _raw(pod: Pod) -> Object:
 
 def simulated(files: list[Path], config: Path) -> Played:
     """The scenario of these manifests, up to a while after the last that comes from outside."""
-    registry = make_registry()
-    settings = read_config(config, registry)
+    registry, settings = _settings(config)
     entries = read_manifests(files)
     end = max(_last_moments(files), default=0.0) + AFTERWARDS_S
     engine = make_engine(settings, registry)
     played = Played(engine, entries, scheduler_names=tuple(engine.profiles), until=end)
     played.run()
     return played
+
+
+@cache
+def _settings(config: Path) -> tuple[Registry, SchedulerConfig]:
+    registry = make_registry()
+    return registry, read_config(config, registry)
 
 
 def _last_moments(files: list[Path]) -> Iterator[float]:
