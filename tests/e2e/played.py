@@ -87,10 +87,11 @@ class Stage:
         pods = {self._known_as(Pod(raw).key): raw for raw in self.api.items(PODS)}
         found = self.api.items("/apis/events.k8s.io/v1/events")
         events = [
-            (self._known_as(key), each["reason"], each["note"].replace(key, self._known_as(key)))
+            (self._known_as(key), what, each["note"].replace(key, self._known_as(key)))
             for each in found
             if each["regarding"].get("uid") in self._uids
             for key in [f"{each['regarding'].get('namespace', '')}/{each['regarding']['name']}"]
+            for what in [f"{each['type']} {each['reason']} {each['action']}"]
         ]
         return story_of(pods, events, self._uids)
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -126,9 +127,19 @@ class Played(Simulation):
         if going_on.actions or not self.moments or self.moments[-1].places != going_on.places:
             self.moments.append(going_on)
 
+    def depends_on_pace(self) -> bool:
+        """Whether pods wait that something else is evicted for: which of them has backed off for long enough
+        when the place is free is another matter where time passes at another pace."""
+        for before, moment in pairwise(self.moments):
+            if any(action.verb == "evicted" for action in moment.actions):
+                waiting = [key for key, (_, reason, _) in before.places.items() if reason == "Unschedulable"]
+                if len({key.rpartition("-")[0] if "gang-" in key else key for key in waiting}) > 1:
+                    return True
+        return False
+
     def story(self) -> Story:
         events = [
-            (one.key, one.reason, one.message)
+            (one.key, f"{one.type} {one.reason} {one.action}", one.message)
             for one in self.world.events
             if one.kind == "Pod" and one.reason not in NOT_THE_SCHEDULERS
         ]
@@ -137,7 +148,7 @@ class Played(Simulation):
 
 
 def story_of(pods: dict[str, Object], events: list[tuple[str, str, str]], uids: dict[str, str]) -> Story:
-    """The story that pods and Events (whose, reason, message) tell; pods are called by their keys."""
+    """The story that pods and Events (whose, what, message) tell; pods are called by their keys."""
     told: dict[str, set[tuple[str, str]]] = {}
     for key, reason, message in events:
         told.setdefault(key, set()).add((reason, _with_names(message, uids)))
