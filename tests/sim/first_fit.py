@@ -39,6 +39,9 @@ class NoGates:
     def get(self, uid: str) -> None:
         return None
 
+    def retry_at(self) -> None:
+        return None
+
 
 class FirstFit:
     def __init__(self, *, preempts: bool = False, retry_every: float | None = None) -> None:
@@ -65,7 +68,7 @@ class FirstFit:
     def waits_for(self, uid: str) -> Words | None:
         return None
 
-    def group_of(self, pod: Pod) -> tuple[float, str] | None:
+    def gang_of(self, pod: Pod) -> tuple[str, str] | None:
         return None
 
     def network(self) -> dict[str, tuple[str, ...]]:
@@ -119,6 +122,9 @@ class FirstFit:
 
     def wake_at(self) -> float | None:
         return self.now + self._retry_every if self._retry_every and self.waiting_pods else None
+
+    def plugins_wake_at(self) -> None:
+        return None
 
     def _pod(self, pod: Pod) -> None:
         if pod.spec.node_name:

@@ -12,6 +12,8 @@ from mooring.config.feature_gates import FeatureGates
 from mooring.engine.engine import Engine
 from mooring.engine.recording.recorded_engine import RecordedEngine
 from mooring.errors import Mistake
+from mooring.logs import set_clock
+from mooring.logs.decisions import DecisionLog
 from mooring.plugins.catalogue import make_registry
 from mooring.sim.manifests.manifests import read_manifests
 from mooring.sim.result import Result
@@ -28,12 +30,14 @@ def simulate(
     scores: bool = False,
     gates: FeatureGates | None = None,
     record: Path | None = None,
+    logged: bool = False,
     progress: Progress | None = None,
     remark: Callable[[Mistake], None] = lambda remark: None,
 ) -> Result:
     """Runs manifests on the embedded cluster, with the very engine that runs in production.
 
-    `remark` is told what in a configuration is right and has no effect.
+    `remark` is told what in a configuration is right and has no effect. What is decided is logged if it is to
+    be, as `mooring run` logs it; whatever is logged has the simulated time.
     """
     registry = make_registry(policies)
     settings = read_config(config, registry)
@@ -52,9 +56,12 @@ def simulate(
         scores=scores,
         progress=progress,
         extenders=settings.extenders,
+        onlooker=DecisionLog(engine) if logged else None,
     )
+    set_clock(lambda: simulation.clock.now)
     try:
         return simulation.run()
     finally:
+        set_clock(None)
         if recording is not None:
             recording.close()

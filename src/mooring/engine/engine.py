@@ -211,6 +211,10 @@ class Engine:
             moments.append(owed)
         return min(moments, default=None)
 
+    def plugins_wake_at(self) -> float | None:
+        """The next moment at which a plugin wants to be woken."""
+        return min(self._parts.hooks.moments(), default=None)
+
     def catch_up(self) -> bool:
         """A bit of work that may save time later, when there is nothing else to do. True: there is more."""
         return self._parts.hooks.catch_up()
@@ -332,9 +336,13 @@ class Engine:
         if self.extenders is not None:
             self._parts.decided.extend(self.extenders.heard(event))
 
-    def group_of(self, pod: Pod) -> tuple[float, str] | None:
-        """Since when a pod waits together with others, and what they are called."""
-        return self._parts.hooks.group_of(pod)
+    def gang_of(self, pod: Pod) -> tuple[str, str] | None:
+        """What tells those that a pod waits together with from all others, and what they are called."""
+        order = self._parts.hooks.group_of(pod)
+        if order is None:
+            return None
+        member = self._parts.gangs.members.get(pod.metadata.uid)
+        return (order[1] if member is None else member.gang.group.key), order[1]
 
     def network(self) -> dict[str, tuple[str, ...]]:
         """The network domains each node is in, the widest first, as far as a plugin knows them."""

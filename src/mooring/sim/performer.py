@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.engine.cycle.event_words import waiting_words, words_of
 from mooring.engine.decisions import (
+    SCHEDULER_ERROR,
     SCHEDULING_GATED,
     Bind,
     Consult,
@@ -48,6 +49,7 @@ class Performer:
         extending: Extending | None = None,
     ) -> None:
         self.waits: dict[str, Wait] = {}  # uid to the last answer
+        self.failures: dict[str, tuple[str, dict[str, None]]] = {}  # by plugin: its first, and of which pods
         self.patches: dict[str, dict[str, Any]] = {}  # pod key to all patches, merged
         self.api = WorldApi(world)
         self._world = world
@@ -98,6 +100,9 @@ class Performer:
     def perform_wait(self, decision: Wait) -> None:
         pod = decision.pod
         self.waits[pod.uid] = decision
+        if decision.reason == SCHEDULER_ERROR:
+            for plugin in decision.plugins:
+                self.failures.setdefault(plugin, (decision.message, {}))[1][pod.key] = None
         if not self._is_there(pod):
             return
         type_, reason = waiting_words(decision)

@@ -25,6 +25,13 @@ class PendingPod(msgspec.Struct, frozen=True):
     nominated: str | None = None
 
 
+class Failure(msgspec.Struct, frozen=True):
+    """A plugin that failed instead of answering: with what at first, and for which pods."""
+
+    message: str
+    pods: tuple[str, ...]
+
+
 class Summary(msgspec.Struct, frozen=True):
     nodes: int
     pods: int
@@ -48,11 +55,14 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[NodeUse, ...] = ()
     samples: tuple[Sample, ...] = ()
     events: tuple[Recorded, ...] = ()
+    failures: dict[str, Failure] = {}  # by plugin
+    from_before: frozenset[str] = frozenset()  # pods that come from a running cluster
     stopped: str = ""  # why the run was given up before its end, if it was
 
 
 def to_data(result: Result) -> dict[str, Any]:
-    """The public shape as plain data; `scores` only when they were asked for, `gangs` when there are any."""
+    """The public shape as plain data; `scores` only when they were asked for, the rest of what is
+    optional when there is any."""
     data: dict[str, Any] = {
         "placements": result.placements,
         "pending": result.pending,
@@ -62,6 +72,8 @@ def to_data(result: Result) -> dict[str, Any]:
     }
     if result.stopped:
         data["stopped"] = result.stopped
+    if result.failures:
+        data["failures"] = result.failures
     if result.gangs:
         data["gangs"] = result.gangs
     if result.scores is not None:

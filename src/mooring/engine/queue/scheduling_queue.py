@@ -221,13 +221,22 @@ class SchedulingQueue:
 
     def wake_at(self) -> float | None:
         """When a tick can change something next."""
+        return min(
+            (moment for moment in (self.retry_at(), self._stuck_at()) if moment is not None), default=None
+        )
+
+    def retry_at(self) -> float | None:
+        """When the next back-off is over."""
         heads = [head for heap in (self._backing_off, self._erring) if (head := heap.peek())]
-        moments = [head.backoff_expiration + 1 for head in heads]
+        return min((head.backoff_expiration + 1 for head in heads), default=None)
+
+    def _stuck_at(self) -> float | None:
+        """When pods that nothing has woken for long are looked at next."""
         oldest = next(iter(self._unschedulable.values()), None)  # parked in the order they failed in
-        if oldest is not None:
-            stuck = _stuck_since(oldest) + STUCK_AFTER_S
-            moments.append(max(self._next_flush, ceil(stuck / FLUSH_EVERY_S) * FLUSH_EVERY_S))
-        return min(moments, default=None)
+        if oldest is None:
+            return None
+        stuck = _stuck_since(oldest) + STUCK_AFTER_S
+        return max(self._next_flush, ceil(stuck / FLUSH_EVERY_S) * FLUSH_EVERY_S)
 
     def _flush_stuck(self, now: float) -> None:
         held = (queued for pods in self._held.values() for queued in pods.values())
