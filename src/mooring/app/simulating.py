@@ -28,18 +28,20 @@ def simulate(
     scores: bool = False,
     gates: FeatureGates | None = None,
     record: Path | None = None,
+    lenient: bool = False,
     progress: Progress | None = None,
     remark: Callable[[Mistake], None] = lambda remark: None,
 ) -> Result:
     """Runs manifests on the embedded cluster, with the very engine that runs in production.
 
-    `remark` is told what in a configuration is right and has no effect.
+    `remark` is told what in a configuration is right and has no effect, and what in files is passed over.
+    `lenient` is for manifests that an API server would refuse for unknown or missing fields.
     """
     registry = make_registry(policies)
     settings = read_config(config, registry)
     for one in settings.remarks:
         remark(one)
-    entries = read_manifests(paths, stdin=sys.stdin)
+    entries = read_manifests(paths, stdin=sys.stdin, lenient=lenient, remark=remark)
     kind = Engine if record is None else RecordedEngine
     engine = make_engine(settings, registry, seed=seed, gates=gates, keep_scores=scores, kind=kind)
     recording = None if record is None else recorded(engine, record, settings, seed=seed, gates=gates)
