@@ -18,6 +18,7 @@ from mooring.config.durations import parse_duration
 from mooring.config.struct_check import convert
 from mooring.errors import ManifestError, Mistake
 from mooring.model.objects import Object, ObjectMeta
+from mooring.sim.manifests.checks.admission import admission_mistakes
 from mooring.sim.manifests.checks.between import Names, is_live
 from mooring.sim.manifests.checks.heads import head_mistakes, kind_mistakes
 from mooring.sim.manifests.checks.objects import object_mistakes
@@ -143,6 +144,7 @@ def _entry(spot: Spot, cluster_wide: frozenset[str]) -> tuple[Entry | None, list
         mistakes += object_mistakes(kind, spot)
     else:
         mistakes += [*time_annotations(spot.child("metadata")), *storage_mistakes(kind, spot)]
+        mistakes += admission_mistakes(kind, spot)
     meta, wrong = convert(spot.document, (*spot.path, "metadata"), ObjectMeta, ignore_unknown=True)
     mistakes += wrong if value is None and not mistakes else []
     if mistakes or meta is None:

@@ -69,7 +69,7 @@ def _stateful(workload: Spot) -> Iterator[Mistake]:
     yield from not_negative(workload.child("spec", "ordinals", "start"))
     yield from claim_templates(workload.child("spec", "volumeClaimTemplates"))
     policy = workload.child("spec", "podManagementPolicy")
-    yield from selectors.one_of(policy, ("OrderedReady", "Parallel"))
+    yield from selectors.one_of(policy, ("OrderedReady", "Parallel"), or_empty=True)
 
 
 def _job(job: Spot) -> Iterator[Mistake]:
