@@ -85,6 +85,7 @@ def pod_request(spec: PodSpec, *, pod_level: bool = True) -> Request:
 
 def pod_amounts(spec: PodSpec, *, limits: bool = False, overhead: bool = True) -> Amounts:
     """What the whole pod asks for, or its limits, exactly; only of resources that are named anywhere."""
+
     def named(of: ResourceRequirements) -> Amounts:
         return read_amounts(of.limits if limits else of.requests, "pod")
 

@@ -13,7 +13,10 @@ SUFFIXES = (".yaml", ".yml", ".json")
 CHART = "Chart.yaml"
 ASIDE = ("node_modules", "testdata", "vendor")
 
-HIDDEN = "not looked at: dot-files, and folders called testdata, vendor or node_modules; name them to have them read"
+HIDDEN = (
+    "not looked at: dot-files, and folders called testdata, vendor or node_modules; "
+    "name them to have them read"
+)
 HELM = "is a Helm chart and not rendered; `helm template CHART | mooring simulate -` places what it makes"
 KUSTOMIZATION = (
     "is not built: what it lists is read as it stands; "

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from mooring.config.bounds import excess, read_bounded
+from mooring.model.plain import items
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHANGES = (
@@ -70,9 +71,11 @@ class Kustomizations:
 def _selecting(settings: dict[str, Any]) -> dict[str, str]:
     """The labels that are put into selectors as well."""
     found = [settings.get("commonLabels")]
-    for each in settings.get("labels") if isinstance(settings.get("labels"), list) else ():
-        if isinstance(each, dict) and each.get("includeSelectors"):
-            found.append(each.get("pairs"))
+    found += [
+        each.get("pairs")
+        for each in items(settings, "labels")
+        if isinstance(each, dict) and each.get("includeSelectors")
+    ]
     return {key: value for pairs in found if isinstance(pairs, dict) for key, value in pairs.items()}
 
 

@@ -25,12 +25,14 @@ BUILT_IN_GROUPS = frozenset({"", "apps", "batch", "policy", "autoscaling", "exte
 
 _OBJECT = re.compile(r"""(?m)^\s*(?:-\s+)?['"]?(?:kind|apiVersion)['"]?\s*:""")
 _TEMPLATE = re.compile(r"<%|(?m:^\s*#@)")
-_PLACEHOLDER = re.compile(r"\{\{|\{%|\$\{|\$\(|\$[A-Z_]{2,}|<[A-Za-z_ -]{2,}>|__[A-Z_]+__|@[A-Z_]{2,}@|%[A-Z_]+%")
+_PLACEHOLDER = re.compile(
+    r"\{\{|\{%|\$\{|\$\(|\$[A-Z_]{2,}|<[A-Za-z_ -]{2,}>|__[A-Z_]+__|@[A-Z_]{2,}@|%[A-Z_]+%"
+)
 
 
 def broken_text(text: str) -> str:
     """What a text that is neither YAML nor JSON is, when it is no mistake; "" when it is one."""
-    if len(set(found.strip("- '\":\t\n") for found in _OBJECT.findall(text))) < 2:
+    if len({found.strip("- '\":\t\n") for found in _OBJECT.findall(text)}) < 2:
         return NOT_KUBERNETES
     return TEMPLATE if _TEMPLATE.search(text) or is_template(text) else ""
 

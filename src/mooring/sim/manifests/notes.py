@@ -9,7 +9,10 @@ from mooring.errors import Mistake
 SHOWN = 3
 MOST_MISTAKES = 20
 LEFT_OUT = "{} It is left out"
-MORE_LEFT_OUT = "and {} more mistakes in files of folders; what they are in is left out. Name a file to see all of its own."
+MORE_LEFT_OUT = (
+    "and {} more mistakes in files of folders; what they are in is left out. "
+    "Name a file to see all of its own."
+)
 
 Remark = Callable[[Mistake], None]
 

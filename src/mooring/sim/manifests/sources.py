@@ -20,8 +20,8 @@ STANDARD_INPUT = "-"
 class Sources:
     """Reads every document of the given paths; `mistakes` collects what cannot be read.
 
-    A file that somebody names has to hold objects; of those found in folders, `notes` hears which do not. What
-    is right in a named folder has to be without mistakes; what is further down may be left out for them.
+    A file that somebody names has to hold objects; of those found in folders, `notes` hears which do not.
+    What is right in a named folder has to be without mistakes; what is further down is left out for them.
     """
 
     def __init__(self, paths: Sequence[str | Path], notes: Notes, stdin: TextIO | None = None) -> None:
@@ -69,7 +69,7 @@ class Sources:
             folder.kustomizations.complete(Path(document.file), data)
 
     def is_further_down(self, document: Document) -> bool:
-        """Whether its file is not right in a named folder but somewhere below, where all sorts of things are."""
+        """Whether its file is not right in a named folder but somewhere below, among all sorts of things."""
         folder = self._folder_of.get(document.file)
         return folder is not None and Path(document.file).parent != folder.path
 

@@ -22,8 +22,8 @@ ALTERNATIVE = "given again and differently; the first counts: name the file or f
 DECIDES_NOTHING = frozenset({
     "APIService", "ClusterRole", "ClusterRoleBinding", "ConfigMap", "CustomResourceDefinition", "Endpoints",
     "EndpointSlice", "Event", "FlowSchema", "HorizontalPodAutoscaler", "Ingress", "IngressClass", "Lease",
-    "MutatingWebhookConfiguration", "NetworkPolicy", "PodSecurityPolicy", "PriorityLevelConfiguration", "Role",
-    "RoleBinding", "Secret", "Service", "ServiceAccount", "ValidatingAdmissionPolicy",
+    "MutatingWebhookConfiguration", "NetworkPolicy", "PodSecurityPolicy", "PriorityLevelConfiguration",
+    "Role", "RoleBinding", "Secret", "Service", "ServiceAccount", "ValidatingAdmissionPolicy",
     "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",
 })  # fmt: skip
 

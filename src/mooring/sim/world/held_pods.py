@@ -22,7 +22,7 @@ GOES_BY = ("LimitRange", "ResourceQuota", "RuntimeClass")
 class HeldPods:
     """`refused` has why each of them does not come, by its key."""
 
-    def __init__(self, world: World, bring: Callable[[Pod], None]) -> None:
+    def __init__(self, world: World, bring: Callable[[Pod], Pod]) -> None:
         self.refused: dict[str, str] = {}
         self._world = world
         self._bring = bring

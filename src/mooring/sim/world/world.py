@@ -94,11 +94,9 @@ class World:
         there = bool(pod.metadata.uid)
         pod = pod if admitted else self.admit(pod)
         pod = replace(pod, metadata=self.store.new_meta("Pod", pod.metadata, self.pods))
-        if there or self._held.may_come(pod):
-            self._bring(pod)
-        return pod
+        return self._bring(pod) if there or self._held.may_come(pod) else pod
 
-    def _bring(self, pod: Pod) -> None:
+    def _bring(self, pod: Pod) -> Pod:
         if not kubelet.is_finished(pod):
             start = pod.metadata.creation_timestamp or self.clock.timestamp()
             pod = kubelet.started(pod, start) if pod.spec.node_name else kubelet.pending(pod)
@@ -107,6 +105,7 @@ class World:
         if not kubelet.is_finished(pod):
             self._tell(PodAdded(pod), matters=True)
             self._plan_finish(pod)
+        return pod
 
     def create_node(self, node: Node) -> Node:
         node = default_node(node)

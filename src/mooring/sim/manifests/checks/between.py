@@ -18,8 +18,8 @@ WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 
 
 NO_CLASS = (
-    'priorityClassName "{}" names no PriorityClass here; its pods have priority {}, where a cluster without the '
-    "class would refuse them"
+    'priorityClassName "{}" names no PriorityClass here; its pods have priority 0, where a cluster '
+    "without the class would refuse them"
 )
 NO_NODE = "the pod is bound to node {}, which is not given; it is left out"
 
@@ -56,7 +56,7 @@ class Names:
             if advice:
                 self.wrong.append(name.note(f' "{name.value}" names no PriorityClass.{advice}'))
             elif name.value not in self._seen:
-                self._notes.add(NO_CLASS.format(name.value, 0), name.place)
+                self._notes.add(NO_CLASS.format(name.value), name.place)
 
     def _node_name(self, pod: Spot, name: Spot) -> None:
         if not isinstance(name.value, str) or not name.value or name.value in self._nodes:

@@ -55,6 +55,8 @@ def _workload(workload: Spot) -> Iterator[Mistake]:
 
 def _selects_its_own(spec: Spot) -> Iterator[Mistake]:
     """A workload that does not select its own pods would create them without end."""
+    if not spec.child("template").value:
+        return  # which is told as such
     wanted = spec.child("selector", "matchLabels").value
     labels = spec.child("template", "metadata", "labels").value or {}
     if isinstance(wanted, dict) and isinstance(labels, dict):

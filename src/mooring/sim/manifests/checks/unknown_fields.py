@@ -51,11 +51,8 @@ def _in_mapping(spot: Spot, above: tuple[str, ...]) -> Iterator[Mistake]:
 
 def _inside(spot: Spot, inner: str, above: tuple[str, ...]) -> Iterator[Mistake]:
     below = (*above, inner.strip("[]{}"))
-    if inner[0] == "[":
-        found = spot.items()
-    else:
-        found = spot.entries() if inner[0] == "{" else [spot]
-    for each in found:
+    found = {"[": spot.items, "{": spot.entries}.get(inner[0], lambda: [spot])
+    for each in found():
         yield from _in_mapping(each, below)
 
 

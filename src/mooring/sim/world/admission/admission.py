@@ -28,7 +28,7 @@ class Admission:
         self._quotas: dict[str, dict[str, Quota]] = {}  # by namespace, then by name
 
     def fill_in(self, pod: Pod) -> Pod:
-        """The pod with what RuntimeClass and LimitRanges give it. What does not go together is left for `check`."""
+        """The pod with what RuntimeClass and LimitRanges give it. `check` tells what does not go together."""
         spec = pod.spec
         if classes := self._of_kind(RUNTIME_CLASS):
             try:

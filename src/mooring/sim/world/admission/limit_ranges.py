@@ -1,4 +1,4 @@
-"""LimitRanges: what containers of a namespace get by default, and how little and how much they may ask for."""
+"""LimitRanges: what containers of a namespace get by default, and how little and how much they may have."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def problems(spec: PodSpec, limit_range: Object) -> list[str]:
     for item in _items(limit_range):
         if item.get("type") == "Container":
             for container in (*spec.containers, *spec.init_containers):
-                found += _outside(item, _of(container.resources, "requests"), _of(container.resources, "limits"))
+                found += _outside(
+                    item, _of(container.resources, "requests"), _of(container.resources, "limits")
+                )
         elif item.get("type") == "Pod":
             requests = pod_amounts(spec, overhead=False)
             found += _outside(item, requests, pod_amounts(spec, limits=True, overhead=False))

@@ -18,7 +18,7 @@ CONFLICT = (
 )
 
 
-class Rejected(Exception):  # noqa: N818 - it is the pod that is wrong
+class Rejected(Exception):
     """Why a pod is refused for its RuntimeClass."""
 
 
