@@ -300,3 +300,11 @@ def test_removed_versions_are_read_as_their_successors(folder: Write, what: str)
     _, notes = load(path)
     assert notes[0].startswith(f"a.yaml:1:13: {kind} of {version} was removed in Kubernetes 1.")
     assert notes[0].endswith(f"; it is read as one of {REMOVED[what]}.")
+
+
+def test_runtime_classes_that_are_not_given_are_told(folder: Write) -> None:
+    _, notes = load(folder({"a.yaml": (POD % "a").replace("spec: {", "spec: {runtimeClassName: nvidia, ")}))
+    assert notes == [
+        'a.yaml:4:26: runtimeClassName "nvidia" names no RuntimeClass here; '
+        "what it asks of nodes is not known."
+    ]

@@ -27,7 +27,7 @@ from mooring.sim.world.world import World
 from mooring.workloads.written_values import moment as moment_of
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
-NODES, OBJECTS, RUNNING, REPLICA_SETS, WAITING = range(5)
+NODES, OBJECTS, RUNNING, OWNED, REPLICA_SETS, WAITING = range(6)
 
 
 def start_of(entries: Sequence[Entry]) -> float:
@@ -111,7 +111,9 @@ def _rank(entry: Entry) -> int:
     if isinstance(value, Node):
         return NODES
     if isinstance(value, Pod):
-        return RUNNING if value.spec.node_name or value.status.phase in ("Succeeded", "Failed") else WAITING
+        if value.spec.node_name or value.status.phase in ("Succeeded", "Failed"):
+            return RUNNING
+        return OWNED if value.metadata.owner_references else WAITING  # before whoever would make it anew
     if isinstance(value, ReplicaSet):  # before the Deployments that own them
         return REPLICA_SETS if value.metadata.owner_references else WAITING
     return WAITING if isinstance(value, Workload) else OBJECTS

@@ -60,13 +60,17 @@ def _is_passed_over(spot: Spot, sources: Sources, notes: Notes) -> bool:
         return False
     elif what := tool_configuration(spot.value):
         notes.add(what, spot.place)
-    elif sources.was_found(spot.document) and is_template(str(spot.child("metadata", "name").value)):
+    elif sources.was_found(spot.document) and _has_placeholders(spot.child("metadata")):
         notes.add(TEMPLATE, spot.document.file)
     elif is_patch(spot.value):
         notes.add(PATCH, spot.place)
     else:
         return False
     return True
+
+
+def _has_placeholders(metadata: Spot) -> bool:
+    return any(is_template(str(metadata.child(field).value)) for field in ("name", "namespace"))
 
 
 def _prepared(spot: Spot, sources: Sources, notes: Notes) -> Spot:

@@ -21,6 +21,7 @@ NO_CLASS = (
     'priorityClassName "{}" names no PriorityClass here; its pods have priority 0, where a cluster '
     "without the class would refuse them"
 )
+NO_RUNTIME = 'runtimeClassName "{}" names no RuntimeClass here; what it asks of nodes is not known'
 NO_NODE = "the pod is bound to node {}, which is not given; it is left out"
 
 
@@ -35,11 +36,13 @@ class Names:
         self._notes = notes
         self._classes = _classes(classes)
         self._seen = _resolved(_of_kind(spots, "Pod"))
+        self._has_runtimes = any(spot.value["kind"] == "RuntimeClass" for spot in spots)
         self._nodes = {str(spot.child("metadata", "name").value) for spot in _of_kind(spots, "Node")}
         for kind in ("Pod", *WORKLOADS):
             below = ("spec",) if kind == "Pod" else ("spec", "template", "spec")
             for spot in _of_kind(spots, kind):
                 self._priority(spot, spot.child(*below))
+                self._runtime(spot.child(*below, "runtimeClassName"))
         for pod in _of_kind(spots, "Pod"):
             self._node_name(pod, pod.child("spec", "nodeName"))
 
@@ -57,6 +60,11 @@ class Names:
                 self.wrong.append(name.note(f' "{name.value}" names no PriorityClass.{advice}'))
             elif name.value not in self._seen:
                 self._notes.add(NO_CLASS.format(name.value), name.place)
+
+    def _runtime(self, name: Spot) -> None:
+        """Where no RuntimeClass is given, none is looked for; where some are, admission refuses others."""
+        if isinstance(name.value, str) and name.value and not self._has_runtimes:
+            self._notes.add(NO_RUNTIME.format(name.value), name.place)
 
     def _node_name(self, pod: Spot, name: Spot) -> None:
         if not isinstance(name.value, str) or not name.value or name.value in self._nodes:
