@@ -7,7 +7,7 @@ from typing import Any
 
 from mooring.config.document import Document
 from mooring.sim.manifests.located_value import Path as Steps
-from mooring.sim.manifests.located_value import Spot
+from mooring.sim.manifests.located_value import Spot, is_live
 from mooring.sim.manifests.not_objects import (
     NOT_KUBERNETES,
     PATCH,
@@ -62,7 +62,7 @@ def _is_passed_over(spot: Spot, sources: Sources, notes: Notes) -> bool:
         notes.add(what, spot.place)
     elif sources.was_found(spot.document) and _has_placeholders(spot.child("metadata")):
         notes.add(TEMPLATE, spot.document.file)
-    elif is_patch(spot.value):
+    elif not is_live(spot) and is_patch(spot.value):
         notes.add(PATCH, spot.place)
     else:
         return False
@@ -79,7 +79,6 @@ def _prepared(spot: Spot, sources: Sources, notes: Notes) -> Spot:
         return spot
     sources.complete(spot.document, value)
     if isinstance(value.get("apiVersion"), str) and isinstance(value.get("kind"), str):
-        place = spot.child("apiVersion").place
         if what := modernise(value):
-            notes.add(what, place)
+            notes.add(what, spot.child("apiVersion").place)
     return spot

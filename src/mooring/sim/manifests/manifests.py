@@ -19,7 +19,7 @@ from mooring.config.struct_check import convert
 from mooring.errors import ManifestError, Mistake
 from mooring.model.objects import Object, ObjectMeta
 from mooring.sim.manifests.checks.admission import admission_mistakes
-from mooring.sim.manifests.checks.between import Names, is_live
+from mooring.sim.manifests.checks.between import Names
 from mooring.sim.manifests.checks.heads import head_mistakes, kind_mistakes
 from mooring.sim.manifests.checks.objects import object_mistakes
 from mooring.sim.manifests.checks.required_fields import missing_fields
@@ -27,7 +27,7 @@ from mooring.sim.manifests.checks.storage import storage_mistakes
 from mooring.sim.manifests.checks.times import time_annotations
 from mooring.sim.manifests.checks.unknown_fields import unknown_fields
 from mooring.sim.manifests.documents import objects_of
-from mooring.sim.manifests.located_value import Spot
+from mooring.sim.manifests.located_value import Spot, is_live
 from mooring.sim.manifests.not_objects import TEMPLATE, is_template
 from mooring.sim.manifests.notes import Notes, Remark, unheard
 from mooring.sim.manifests.sources import Sources

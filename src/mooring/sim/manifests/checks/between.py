@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from mooring.errors import Mistake, did_you_mean
-from mooring.sim.manifests.located_value import Spot
+from mooring.sim.manifests.located_value import Spot, is_live
 from mooring.sim.manifests.notes import Notes
 from mooring.sim.world.known_kinds import is_typed
 from mooring.sim.world.priorities import BUILT_IN
@@ -75,12 +75,6 @@ class Names:
         else:
             self._notes.add(NO_NODE.format(name.value), name.place)
             self.left_out.append(pod)
-
-
-def is_live(spot: Spot) -> bool:
-    """Whether an object was taken from a running cluster."""
-    meta = spot.child("metadata")
-    return bool(meta.child("uid").value and meta.child("resourceVersion").value)
 
 
 def _resolved(pods: list[Spot]) -> set[object]:
