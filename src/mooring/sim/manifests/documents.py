@@ -78,7 +78,6 @@ def _prepared(spot: Spot, sources: Sources, notes: Notes) -> Spot:
     if not isinstance(value, dict):
         return spot
     sources.complete(spot.document, value)
-    if isinstance(value.get("apiVersion"), str) and isinstance(value.get("kind"), str):
-        if what := modernise(value):
-            notes.add(what, spot.child("apiVersion").place)
+    if what := modernise(value):
+        notes.add(what, spot.child("apiVersion").place)
     return spot

@@ -65,7 +65,7 @@ SELECTING = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 
 def modernise(data: dict[str, Any]) -> str:
     """Makes the object one of its successor's version. What to say of it; "" if there is nothing."""
-    version, kind = data["apiVersion"], data["kind"]
+    version, kind = str(data.get("apiVersion")), str(data.get("kind"))
     removed = REMOVED.get((version, kind))
     if removed is None:
         return ""
