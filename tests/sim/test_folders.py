@@ -271,6 +271,7 @@ def test_names_of_what_is_not_given_are_told(folder: Write) -> None:
     ]
 
 
+SETS = ("DaemonSet", "StatefulSet", "ReplicaSet")
 REMOVED = {
     "extensions/v1beta1 Deployment": "apps/v1",
     "extensions/v1beta1 DaemonSet": "apps/v1",
@@ -290,7 +291,9 @@ REMOVED = {
 def test_removed_versions_are_read_as_their_successors(folder: Write, what: str) -> None:
     version, kind = what.split()
     spec = "{template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}"
-    spec = spec if kind in ("Deployment", "DaemonSet", "StatefulSet", "ReplicaSet") else "{}"
+    job = '{schedule: "@daily", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, %s}}}}}'
+    job %= "containers: [{name: c, image: i}]"
+    spec = job if kind == "CronJob" else spec if kind in ("Deployment", *SETS) else "{}"
     rest = "value: 1\n" if kind == "PriorityClass" else f"spec: {spec}\n"
     text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\n{rest}"
     text = text.replace("spec: {}\n", "") if kind in ("RuntimeClass", "StorageClass") else text
@@ -308,3 +311,10 @@ def test_runtime_classes_that_are_not_given_are_told(folder: Write) -> None:
         'a.yaml:4:26: runtimeClassName "nvidia" names no RuntimeClass here; '
         "what it asks of nodes is not known."
     ]
+
+
+def test_quotas_of_other_objects_are_told(folder: Write) -> None:
+    text = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\n"
+    text += "spec: {hard: {pods: 1, count/services: 2}}\n"
+    _, notes = load(folder({"q.yaml": text}))
+    assert notes == ["q.yaml:4:40: a quota of count/services is not acted on: only those of pods are."]

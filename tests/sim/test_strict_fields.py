@@ -117,6 +117,15 @@ MISSING = {
         f"spec: {{restartPolicy: Never, {CONTAINERS}}}}}\n",
         ['6:64: spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always".'],
     ),
+    "containers of a cron job": (
+        "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: c}\n"
+        'spec: {schedule: "@daily", jobTemplate: {spec: {template: {spec: {restartPolicy: Never}}}}}\n',
+        ["4:66: spec.jobTemplate.spec.template.spec.containers: Required value."],
+    ),
+    "template of a replication controller": (
+        "apiVersion: v1\nkind: ReplicationController\nmetadata: {name: c}\nspec: {replicas: 1}\n",
+        ["4:7: spec.template: Required value."],
+    ),
     "restart policy of a job": (
         f"{JOB}spec: {{template: {{spec: {{{CONTAINERS}}}}}}}\n",
         ['4:25: spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never".'],

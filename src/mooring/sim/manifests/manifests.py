@@ -25,7 +25,7 @@ from mooring.sim.manifests.checks.objects import object_mistakes
 from mooring.sim.manifests.checks.required_fields import missing_fields
 from mooring.sim.manifests.checks.storage import storage_mistakes
 from mooring.sim.manifests.checks.times import time_annotations
-from mooring.sim.manifests.checks.unknown_fields import unknown_fields
+from mooring.sim.manifests.checks.unknown_fields import has_known_fields, unknown_fields
 from mooring.sim.manifests.documents import objects_of
 from mooring.sim.manifests.located_value import Spot, is_live
 from mooring.sim.manifests.not_objects import TEMPLATE, is_template
@@ -122,14 +122,10 @@ class _Reading:
             self._notes.add(mistake.what, mistake.place)
 
 
-def _is_known(spot: Spot) -> bool:
-    return is_typed(spot.value["kind"], spot.value["apiVersion"])
-
-
 def _refused(spot: Spot) -> Iterator[Mistake]:
     """What an API server refuses of an object that could be understood without."""
-    yield from unknown_fields(spot)
-    if _is_known(spot):
+    if has_known_fields(spot):
+        yield from unknown_fields(spot)
         yield from missing_fields(spot.value["kind"], spot)
 
 

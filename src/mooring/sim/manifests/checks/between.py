@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from mooring.errors import Mistake, did_you_mean
 from mooring.sim.manifests.located_value import Spot, is_live
 from mooring.sim.manifests.notes import Notes
+from mooring.sim.world.admission.quotas import is_about_pods
 from mooring.sim.world.known_kinds import is_typed
 from mooring.sim.world.priorities import BUILT_IN
 
@@ -22,6 +23,7 @@ NO_CLASS = (
     "without the class would refuse them"
 )
 NO_RUNTIME = 'runtimeClassName "{}" names no RuntimeClass here; what it asks of nodes is not known'
+OTHER_QUOTA = "a quota of {} is not acted on: only those of pods are"
 NO_NODE = "the pod is bound to node {}, which is not given; it is left out"
 
 
@@ -45,6 +47,8 @@ class Names:
                 self._runtime(spot.child(*below, "runtimeClassName"))
         for pod in _of_kind(spots, "Pod"):
             self._node_name(pod, pod.child("spec", "nodeName"))
+        for quota in (spot for spot in spots if spot.value["kind"] == "ResourceQuota"):
+            self._quota(quota.child("spec", "hard"))
 
     def _priority(self, spot: Spot, spec: Spot) -> None:
         name, priority = spec.child("priorityClassName"), spec.child("priority")
@@ -65,6 +69,12 @@ class Names:
         """Where no RuntimeClass is given, none is looked for; where some are, admission refuses others."""
         if isinstance(name.value, str) and name.value and not self._has_runtimes:
             self._notes.add(NO_RUNTIME.format(name.value), name.place)
+
+    def _quota(self, hard: Spot) -> None:
+        for amount in hard.entries():
+            name = str(amount.path[-1])
+            if not is_about_pods(name):
+                self._notes.add(OTHER_QUOTA.format(name), amount.place)
 
     def _node_name(self, pod: Spot, name: Spot) -> None:
         if not isinstance(name.value, str) or not name.value or name.value in self._nodes:

@@ -11,7 +11,7 @@ REQUIRED = ": Required value"
 
 
 def missing_fields(kind: str, spot: Spot) -> Iterator[Mistake]:
-    """What a typed object lacks."""
+    """What an object lacks."""
     return CHECKS.get(kind, _nothing)(spot)
 
 
@@ -30,6 +30,16 @@ def _workload(workload: Spot) -> Iterator[Mistake]:
     policy = spec.child("template", "spec", "restartPolicy")
     if isinstance(policy.value, str) and policy.value not in ("", "Always"):
         yield policy.note(f': Unsupported value: "{policy.value}": supported values: "Always"')
+
+
+def _replication(controller: Spot) -> Iterator[Mistake]:
+    """Its selector follows from the template."""
+    return _template(controller.child("spec", "template"))
+
+
+def _cron_job(cron_job: Spot) -> Iterator[Mistake]:
+    yield from _required(cron_job.child("spec", "schedule"))
+    yield from _job(cron_job.child("spec", "jobTemplate"))
 
 
 def _job(job: Spot) -> Iterator[Mistake]:
@@ -75,4 +85,6 @@ CHECKS: dict[str, Callable[[Spot], Iterator[Mistake]]] = {
     "DaemonSet": _workload,
     "StatefulSet": _workload,
     "Job": _job,
+    "CronJob": _cron_job,
+    "ReplicationController": _replication,
 }

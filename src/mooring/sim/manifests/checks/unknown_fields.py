@@ -30,11 +30,14 @@ class _Api(NamedTuple):
     kinds: frozenset[tuple[str, str]]  # apiVersion and kind
 
 
+def has_known_fields(spot: Spot) -> bool:
+    """Whether the fields of its kind are known here."""
+    return (spot.value["apiVersion"], spot.value["kind"]) in _api().kinds
+
+
 def unknown_fields(spot: Spot) -> Iterator[Mistake]:
-    """Every unknown field of an object; nothing for kinds whose fields are not known here."""
-    kind = spot.value["kind"]
-    if (spot.value["apiVersion"], kind) in _api().kinds:
-        yield from _in_mapping(spot, (kind,))
+    """Every unknown field of an object whose kind's fields are known."""
+    return _in_mapping(spot, (spot.value["kind"],))
 
 
 def _in_mapping(spot: Spot, above: tuple[str, ...]) -> Iterator[Mistake]:
