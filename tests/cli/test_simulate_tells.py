@@ -16,7 +16,13 @@ from .conftest import NODE, POD
 
 Run = Callable[..., Any]
 
-RUNNING = "apiVersion: v1\nkind: Pod\nmetadata: {name: old-%d, uid: u%d}\nspec: {nodeName: a}\n---\n"
+RUNNING = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: old-%d, uid: u%d}
+spec: {nodeName: a, containers: [{name: main, image: web}]}
+---
+"""
 HEAD = "from mooring import Plugin\nclass Mine(Plugin):\n"
 
 

@@ -31,19 +31,21 @@ def simulate(
     gates: FeatureGates | None = None,
     record: Path | None = None,
     logged: bool = False,
+    lenient: bool = False,
     progress: Progress | None = None,
     remark: Callable[[Mistake], None] = lambda remark: None,
 ) -> Result:
     """Runs manifests on the embedded cluster, with the very engine that runs in production.
 
-    `remark` is told what in a configuration is right and has no effect. What is decided is logged if it is to
-    be, as `mooring run` logs it; whatever is logged has the simulated time.
+    `remark` is told what in a configuration is right and has no effect, and what in files is passed over.
+    What is decided is logged if it is to be, as `mooring run` logs it, with the simulated time.
+    `lenient` is for manifests that an API server would refuse for unknown or missing fields.
     """
     registry = make_registry(policies)
     settings = read_config(config, registry)
     for one in settings.remarks:
         remark(one)
-    entries = read_manifests(paths, stdin=sys.stdin)
+    entries = read_manifests(paths, stdin=sys.stdin, lenient=lenient, remark=remark)
     kind = Engine if record is None else RecordedEngine
     engine = make_engine(settings, registry, seed=seed, gates=gates, keep_scores=scores, kind=kind)
     recording = None if record is None else recorded(engine, record, settings, seed=seed, gates=gates)

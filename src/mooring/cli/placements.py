@@ -30,6 +30,9 @@ def print_result(result: Result) -> None:
     for table in shown:
         if table.row_count:
             console.print(table)
+    if result.refused:
+        told = [f"{pod}: {why}" for pod, why in result.refused.items()]
+        console.print(f"not created by the API server:\n{_few(told)}", markup=False, highlight=False)
     if result.evicted:
         console.print(f"evicted: {', '.join(result.evicted)}", markup=False)
     if result.stopped:

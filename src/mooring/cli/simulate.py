@@ -34,6 +34,7 @@ from mooring.sim.result import Result, to_json
 @click.option(
     "--record", type=click.Path(dir_okay=False, path_type=Path), help="Record it here, for `mooring replay`."
 )
+@click.option("--lenient", is_flag=True, help="Only warn of unknown and missing fields in manifests.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("-v", "--v", "verbosity", type=VERBOSITY, help="Log what is decided, as `run` does, 0 to 10.")
 @click.option("--report", type=click.Path(file_okay=False, path_type=Path), help="Write an HTML page here.")
@@ -46,6 +47,7 @@ def command(
     gates: FeatureGates | None,
     scores: bool,
     record: Path | None,
+    lenient: bool,
     as_json: bool,
     verbosity: int | None,
     report: Path | None,
@@ -67,6 +69,7 @@ def command(
             gates=gates,
             record=record,
             logged=logged,
+            lenient=lenient,
             progress=lambda done, total: update(completed=done, total=total),
             remark=lambda remark: click.echo(f"note: {remark}", err=True),
         )

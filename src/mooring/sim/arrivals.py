@@ -27,7 +27,7 @@ from mooring.sim.world.world import World
 from mooring.workloads.written_values import moment as moment_of
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
-NODES, OBJECTS, RUNNING, REPLICA_SETS, WAITING = range(5)
+NODES, OBJECTS, RUNNING, OWNED, REPLICA_SETS, WAITING = range(6)
 
 
 def start_of(entries: Sequence[Entry]) -> float:
@@ -37,7 +37,19 @@ def start_of(entries: Sequence[Entry]) -> float:
 
 
 def priority_classes(entries: Sequence[Entry]) -> PriorityClasses:
-    return PriorityClasses(entry.value for entry in entries if isinstance(entry.value, PriorityClass))
+    """The classes that are given, and those that pods of a running cluster know the value of."""
+    given = [entry.value for entry in entries if isinstance(entry.value, PriorityClass)]
+    specs = [entry.value.spec for entry in entries if isinstance(entry.value, Pod)]
+    seen = [
+        PriorityClass(
+            metadata=ObjectMeta(name=spec.priority_class_name),
+            value=spec.priority,
+            preemption_policy=spec.preemption_policy or "PreemptLowerPriority",
+        )
+        for spec in specs
+        if spec.priority_class_name and spec.priority is not None
+    ]
+    return PriorityClasses([*seen, *given])
 
 
 def expected_pods(entries: Sequence[Entry]) -> int:
@@ -83,11 +95,12 @@ class Loader:
                 self._controllers.add(created, value)
 
     def _bring_pod(self, value: Pod) -> None:
-        """A pod whose name a workload has taken meanwhile does not come; an Event says so."""
+        """A pod that admission refuses, or whose name a workload has taken meanwhile, does not come."""
         try:
             pod = self._world.create_pod(value)
         except ApiError as error:
             self._world.record("Warning", "FailedCreate", "Create", value, str(error))
+            self._world.refused[value.key] = str(error)
             return
         self._controllers.note(pod)
         self._arrived(pod)
@@ -98,7 +111,9 @@ def _rank(entry: Entry) -> int:
     if isinstance(value, Node):
         return NODES
     if isinstance(value, Pod):
-        return RUNNING if value.spec.node_name or value.status.phase in ("Succeeded", "Failed") else WAITING
+        if value.spec.node_name or value.status.phase in ("Succeeded", "Failed"):
+            return RUNNING
+        return OWNED if value.metadata.owner_references else WAITING  # before whoever would make it anew
     if isinstance(value, ReplicaSet):  # before the Deployments that own them
         return REPLICA_SETS if value.metadata.owner_references else WAITING
     return WAITING if isinstance(value, Workload) else OBJECTS

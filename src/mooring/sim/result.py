@@ -49,6 +49,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     evicted: tuple[str, ...]
     patches: dict[str, dict[str, Any]]
     summary: Summary
+    refused: dict[str, str] = {}  # pods that the API server does not take, and its words
     scores: dict[str, dict[str, int]] | None = None
     gangs: dict[str, GangResult] = {}
     network: dict[str, tuple[str, ...]] = {}  # node to the domains it is in, the widest first
@@ -74,6 +75,8 @@ def to_data(result: Result) -> dict[str, Any]:
         data["stopped"] = result.stopped
     if result.failures:
         data["failures"] = result.failures
+    if result.refused:
+        data["refused"] = result.refused
     if result.gangs:
         data["gangs"] = result.gangs
     if result.scores is not None:

@@ -145,6 +145,7 @@ class Simulation:
             evicted=tuple(sorted(history.evicted)),
             patches=dict(sorted(self.performer.patches.items())),
             summary=summary,
+            refused=dict(sorted(self.world.refused.items())),
             scores=None if self._scores is None else dict(sorted(self._scores.items())),
             gangs=self.gangs.results(
                 history.placements,

@@ -8,7 +8,12 @@ from mooring.sim.controllers.claims import EphemeralClaims
 from mooring.sim.controllers.controller import Controller
 from mooring.sim.controllers.daemon import DaemonSetController
 from mooring.sim.controllers.job import JobController
-from mooring.sim.controllers.replicas import ReplicaSetController, read_replica_set, replica_set_of
+from mooring.sim.controllers.replicas import (
+    HASH_LABEL,
+    ReplicaSetController,
+    read_replica_set,
+    replica_set_of,
+)
 from mooring.sim.controllers.stateful import StatefulSetController
 from mooring.sim.controllers.volumes import VolumeController
 from mooring.sim.world.kubelet import is_finished
@@ -62,8 +67,20 @@ class Controllers:
                 continue
             if any(o.kind == "Deployment" and o.name == name for o in known.metadata.owner_references):
                 return
-        made = self._world.create_object(replica_set_of(plain, workload))
+        made = self._world.create_object(replica_set_of(plain, workload, self._hash_of_pods(plain)))
         self.add(made, read_replica_set(made))
+
+    def _hash_of_pods(self, plain: Object) -> str:
+        """What pods of a Deployment are called whose ReplicaSet is not given; "" if there are none."""
+        found = ""
+        for owner, keys in self._found.items():
+            namespace, kind, name = owner[0], owner[-2], owner[-1]
+            if kind != "ReplicaSet" or namespace != plain.metadata.namespace:
+                continue
+            labels = [self._world.pods[key].labels for key in keys if key in self._world.pods]
+            hashes = {each.get(HASH_LABEL, "") for each in labels}
+            found = next((h for h in hashes if h and name == f"{plain.metadata.name}-{h}"), found)
+        return found
 
     def _controller(self, plain: Object, workload: Workload) -> Controller:
         match workload:
