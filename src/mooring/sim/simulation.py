@@ -114,7 +114,8 @@ class Simulation:
         self.engine = engine
         self.clock = Clock(start_of(entries))
         self.world = World(self.clock, priorities=priority_classes(entries), source=random.Random(seed))
-        self.controllers = Controllers(self.world)
+        self._until = None if until is None else self.clock.start + until
+        self.controllers = Controllers(self.world, until=self._until)
         self.history = History(frozenset(scheduler_names))
         self.gangs = GangBook(engine.group_of)
         self._extending = _extending(extenders)
@@ -126,7 +127,6 @@ class Simulation:
         self.world.subscribe(self.history.hear)
         self.world.subscribe(self._events.append)
         self._entries = entries
-        self._until = None if until is None else self.clock.start + until
         self._scores: dict[str, dict[str, int]] | None = {} if scores else None
         self._progress = progress
         self._decided: set[str] = set()

@@ -32,9 +32,11 @@ class Volcano(NamedInMetadata):
             name: reading.count(field(found, f"spec.minTaskMember.{name}"), value)
             for name, value in tasks.items()
         }
+        parts = tuple(Part(name, count) for name, count in counts.items() if count)
+        whole = sum(part.least for part in parts) <= (least or 0)  # else Volcano does not look at tasks
         return Terms(
             least=least or 0,
-            parts=tuple(Part(name, count) for name, count in counts.items() if count),
+            parts=parts if whole else (),
             created=found.metadata.creation_timestamp,
             mistakes=tuple(reading.mistakes),
         )

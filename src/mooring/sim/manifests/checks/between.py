@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mooring.errors import Mistake, did_you_mean
+from mooring.sim.manifests.checks.owners import pod_specs
 from mooring.sim.manifests.located_value import Spot
 from mooring.sim.world.defaults import DEFAULT_NAMESPACE
 from mooring.sim.world.known_kinds import is_typed, scopes_of
@@ -22,6 +23,9 @@ def mistakes_between(spots: list[Spot]) -> Iterator[Mistake]:
         below = ("spec",) if kind == "Pod" else ("spec", "template", "spec")
         for spot in _of_kind(spots, kind):
             yield from _priority(spot.child(*below), classes)
+    for spot in spots:
+        for spec in pod_specs(spot):
+            yield from _priority(spec, classes)
     nodes = {spot.child("metadata", "name").value for spot in _of_kind(spots, "Node")}
     for pod in _of_kind(spots, "Pod"):
         yield from _node_name(pod.child("spec", "nodeName"), nodes)
