@@ -30,6 +30,7 @@ from mooring.sim.controllers import Controllers
 from mooring.sim.gang_records import GangBook
 from mooring.sim.history import History
 from mooring.sim.manifests.manifests import Entry
+from mooring.sim.not_acted_on import NotActedOn, no_pods, not_acted_on
 from mooring.sim.performer import Performer
 from mooring.sim.progress import GOES_ROUND, GettingOn
 from mooring.sim.result import PendingPod, Result, Summary
@@ -110,6 +111,8 @@ class Simulation:
         scores: bool = False,
         progress: Progress | None = None,
         extenders: Sequence[Extender] = (),
+        reads: Collection[tuple[str, str]] = (),
+        gang_names: Collection[str] | None = None,
     ) -> None:
         self.engine = engine
         self.clock = Clock(start_of(entries))
@@ -127,6 +130,7 @@ class Simulation:
         self.world.subscribe(self.history.hear)
         self.world.subscribe(self._events.append)
         self._entries = entries
+        self._reads, self._gang_names, self._own = reads, gang_names, frozenset(scheduler_names)
         self._scores: dict[str, dict[str, int]] | None = {} if scores else None
         self._progress = progress
         self._decided: set[str] = set()
@@ -188,8 +192,20 @@ class Simulation:
             nodes=tuple(history.usage.nodes.values()),
             samples=tuple(history.usage.samples),
             events=tuple(self.world.events)[-KEPT_EVENTS:],
+            not_acted_on=self._not_acted_on(),
             stopped=self._goes_round,
         )
+
+    def _not_acted_on(self) -> tuple[NotActedOn, ...]:
+        found = not_acted_on(
+            self._entries,
+            self.world.pods.values(),
+            self.controllers,
+            own=self._own,
+            reads=self._reads,
+            gang_names=self._gang_names,
+        )
+        return found if found or self.history.pods else (no_pods(),)
 
     # time
 

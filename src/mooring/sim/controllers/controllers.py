@@ -59,7 +59,7 @@ class Controllers:
         for plain in objects:
             self._given[_owner(plain)] = plain
             if plain.kind in TYPES or makes_pods(plain.api_version, plain.kind):
-                self._parents |= set(_controllers_of(plain.metadata))
+                self._parents |= set(controllers_of(plain.metadata))
 
     def add(self, plain: Object, workload: Workload | None = None) -> None:
         """Takes charge of a workload that stands in the world as `plain`; one without a type by the table."""
@@ -206,10 +206,11 @@ class Controllers:
 
 def owner_of(pod: Pod) -> Owner | None:
     """The workload that controls a pod."""
-    return next(_controllers_of(pod.metadata), None)
+    return next(controllers_of(pod.metadata), None)
 
 
-def _controllers_of(meta: ObjectMeta) -> Iterator[Owner]:
+def controllers_of(meta: ObjectMeta) -> Iterator[Owner]:
+    """The objects that control an object."""
     for each in meta.owner_references:
         if each.controller:
             yield meta.namespace, each.api_version.rpartition("/")[0], each.kind, each.name
