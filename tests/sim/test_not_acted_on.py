@@ -68,7 +68,7 @@ CASES = {
         "1 Job, 1 JobSet (suspended)",
     ),
     "schedules": (
-        obj("batch/v1", "CronJob", "x", "{schedule: '@daily'}"),
+        obj("batch/v1", "CronJob", "x", "{schedule: '@daily', jobTemplate: {spec: {template: TEMPLATE}}}"),
         "1 CronJob (no pods without --until)",
     ),
     "autoscalers": (

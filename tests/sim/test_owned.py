@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from mooring.app.making import make_engine
+from mooring.app.simulating import simulate
 from mooring.config.load import default_config
 from mooring.errors import ManifestError
 from mooring.plugins.catalogue import make_registry
@@ -16,6 +18,7 @@ from mooring.sim.manifests.manifests import read_manifests
 from mooring.sim.result import Result
 from mooring.sim.simulation import Simulation
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 POD = "{containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}"
 TEMPLATE = f"{{spec: {POD}}}"
 
@@ -336,6 +339,21 @@ def test_an_owner_whose_children_are_given_makes_nothing_more() -> None:
     assert len(run(text + job).placements) == 2
 
 
+def test_the_example() -> None:
+    result = simulate([str(EXAMPLES / "operators")], until=3600)
+    assert not result.pending
+    assert {key: (gang.placed, gang.members) for key, gang in result.gangs.items()} == {
+        "default/bert": (3, 3),
+        "default/chat-0": (4, 4),
+        "default/chat-0-model-0": (2, 2),
+        "default/llama": (2, 2),
+        "default/mnist": (4, 4),
+        "default/ray-ray-pg": (3, 3),
+    }
+    assert {int(node[-1]) // 2 for node in result.gangs["default/mnist"].pods.values()} in ({0}, {1})
+    assert [each.what for each in result.not_acted_on] == ["limits"]
+
+
 def test_a_pod_that_was_evicted_comes_back_under_its_name() -> None:
     text = CASES["RayCluster"][0]
     sim = simulation(text.replace("TEMPLATE", TEMPLATE) + "\n" + nodes())
@@ -357,7 +375,10 @@ CLONES = CASES["CloneSet"][0].replace("TEMPLATE", TEMPLATE)
             CASES["PyTorchJob"][0].replace("replicas: 2", "replicas: -2"),
             "spec.pytorchReplicaSpecs.Worker.replicas -2 is negative",
         ),
-        (head("batch/v1", "CronJob") + "spec: {schedule: '61 * * * *'}", '"61" is not a minute: 0 to 59'),
+        (
+            head("batch/v1", "CronJob") + "spec: {schedule: '61 * * * *', jobTemplate: {spec: {}}}",
+            '"61" is not a minute: 0 to 59',
+        ),
         (head("batch/v1", "CronJob") + "spec: {schedule: '1 * * * *', timeZone: Mars/X}", "no time zone"),
     ],
 )

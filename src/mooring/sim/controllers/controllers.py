@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.engine.events import Event, NodeAdded, NodeDeleted, PodAdded, PodChanged, PodDeleted
+from mooring.errors import MooringError
 from mooring.model.objects import Object, ObjectMeta, Pod
 from mooring.model.plain import read
 from mooring.sim.controllers.claims import EphemeralClaims
@@ -88,21 +89,35 @@ class Controllers:
         made = expand(plain.data, self._find)
         if made is None or owner in self._parents:
             return None
-        self.remarks += [f"{plain.kind} {plain.key}: {remark}" for remark in made.remarks]
+        for remark in made.remarks:
+            self._remark(f"{plain.kind} {plain.key}: {remark}")
         if made.suspended:
             self._note_idle(SUSPENDED, plain)
             return None
         if (label := label_of(plain.api_version, plain.kind)) is not None:
             self._claim(owner, label)
-        return OwnedPods(self._world, plain, made)
+        try:
+            return OwnedPods(self._world, plain, made)
+        except (msgspec.ValidationError, MooringError, ValueError) as error:
+            self._remark(f"{plain.kind} {plain.key}: its pods cannot be made: {error}")
+            return None
 
     def _make(self, data: dict[str, Any]) -> None:
         """One more object, and what comes of it."""
-        meta = msgspec.convert(data["metadata"], ObjectMeta)
+        is_job = (data["apiVersion"], data["kind"]) == ("batch/v1", "Job")
+        try:
+            meta = read(data["metadata"], ObjectMeta)
+            job = read(data, Job) if is_job else None
+        except msgspec.ValidationError as error:
+            self._remark(f"{data['kind']} {data['metadata']['name']}: cannot be made: {error}")
+            return
         plain = Object(api_version=data["apiVersion"], kind=data["kind"], metadata=meta, data=data)
         created = self._world.create_object(plain)
-        is_job = (data["apiVersion"], data["kind"]) == ("batch/v1", "Job")
-        self.add(created, replace(read(created.data, Job), metadata=created.metadata) if is_job else None)
+        self.add(created, None if job is None else replace(job, metadata=created.metadata))
+
+    def _remark(self, remark: str) -> None:
+        if remark not in self.remarks:
+            self.remarks.append(remark)
 
     def _end(self, owner: Owner) -> None:
         """A workload goes, and its pods with it."""

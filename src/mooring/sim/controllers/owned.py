@@ -15,7 +15,7 @@ from mooring.config.durations import parse_duration
 from mooring.model.objects import Object, ObjectMeta, Pod
 from mooring.model.plain import read
 from mooring.sim.controllers.controller import Controller, Follower
-from mooring.sim.world.kubelet import is_finished
+from mooring.sim.world.kubelet import is_finished, runs_for
 from mooring.sim.world.workloads import ARRIVES_AT, PodTemplate
 from mooring.sim.world.world import World
 from mooring.workloads.owners.gangs import membership, pod_group
@@ -31,7 +31,9 @@ class OwnedPods(Follower):
         self._sets: list[PodSetController] = []
         for one in made.sets:
             labels, notes = membership(gangs[one.gang], one.part) if one.gang in gangs else ({}, {})
-            self._sets.append(PodSetController(world, owner, one, labels, notes))
+            made_by = PodSetController(world, owner, one, labels, notes)
+            made_by.check()
+            self._sets.append(made_by)
         reference = {
             "apiVersion": owner.api_version,
             "kind": owner.kind,
@@ -118,6 +120,11 @@ class PodSetController(Controller):
     @property
     def is_done(self) -> bool:
         return self._done >= self.wanted
+
+    def check(self) -> None:
+        """Raises what is wrong with the template, before a pod of it is made."""
+        _ = self.template.request
+        runs_for(self.template)
 
     def is_like(self, pod: Pod) -> bool:
         """Whether a pod that was there before looks like one of these."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mooring.workloads.owners.paths import mapping, mappings, number, word
@@ -43,6 +43,13 @@ def read_rollout(data: dict[str, Any], find: Find) -> Expansion:
 
 def read_workflow(data: dict[str, Any], find: Find) -> Expansion:
     return Graph(data, find).expansion()
+
+
+def workflow_templates(spec: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The pods of all templates of a Workflow, whether it comes to them or not."""
+    for template in mappings(spec, "templates"):
+        if (pod := _pod_template(template, spec)) is not None:
+            yield word(template, "name"), pod
 
 
 class Graph:

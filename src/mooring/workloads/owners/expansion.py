@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from mooring.workloads.owners.argo import read_rollout, read_workflow
+from mooring.workloads.owners.argo import read_rollout, read_workflow, workflow_templates
 from mooring.workloads.owners.by_paths import expanded
 from mooring.workloads.owners.grove import read_pod_clique_set
-from mooring.workloads.owners.paths import at
+from mooring.workloads.owners.paths import at, mapping
 from mooring.workloads.owners.rows import Expansion, Find
-from mooring.workloads.owners.schedules import scheduled_by
+from mooring.workloads.owners.schedules import object_at, scheduled_by
 from mooring.workloads.owners.spark import read_spark
 from mooring.workloads.owners.table import row_of
-from mooring.workloads.owners.train_job import read_train_job
+from mooring.workloads.owners.train_job import RUNTIME_POD_SPECS, RUNTIMES, read_train_job
 
 READERS: dict[str, Callable[[dict[str, Any], Find], Expansion]] = {
     "Rollout": read_rollout,
@@ -22,6 +22,9 @@ READERS: dict[str, Callable[[dict[str, Any], Find], Expansion]] = {
     "SparkApplication": read_spark,
     "PodCliqueSet": read_pod_clique_set,
 }
+WORKFLOWS = tuple(
+    f"{kind}.argoproj.io" for kind in ("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate")
+)
 
 
 def makes_pods(api_version: object, kind: object) -> bool:
@@ -35,9 +38,23 @@ def templates_of(data: dict[str, Any]) -> tuple[str, ...]:
     if (row := row_of(api_version, kind)) is not None:
         of_roles = [f"{role.each}.{path}.spec".lstrip(".") for role in row.roles for path in role.templates]
         return tuple(dict.fromkeys((*of_roles, *row.pod_specs)))
+    if f"{kind}.{str(api_version).rpartition('/')[0]}" in RUNTIMES:
+        return (RUNTIME_POD_SPECS,)
     scheduled = scheduled_by(api_version, kind)
     is_job = scheduled is not None and scheduled.makes[1] == "Job"
     return (f"{scheduled.spec}.template.spec",) if is_job and scheduled is not None else ()
+
+
+def templates_made(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The pod templates that are made of what an object says, each with the name of its role."""
+    kind = f"{data.get('kind')}.{str(data.get('apiVersion')).rpartition('/')[0]}"
+    scheduled = scheduled_by(data.get("apiVersion"), data.get("kind"))
+    made = data if scheduled is None else object_at(scheduled, data, 0.0)
+    if kind in WORKFLOWS or (scheduled is not None and scheduled.makes[1] == "Workflow"):
+        yield from workflow_templates(mapping(made, "spec"))
+    else:
+        found = expand(made)
+        yield from ((one.name, one.template) for one in (found.sets if found is not None else ()))
 
 
 def label_of(api_version: object, kind: object) -> str | None:

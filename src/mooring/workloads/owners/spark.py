@@ -15,7 +15,7 @@ FACTORS = {"Python": 0.4, "R": 0.4}  # of memory that is overhead; 0.1 for what 
 UNITS = {"": MIB, "b": 1, "k": 2**10, "m": MIB, "g": 2**30, "t": 2**40}
 COPIED = ("affinity", "tolerations", "schedulerName", "hostNetwork", "initContainers", "priorityClassName")
 
-_MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([bkmgt]?)(?:i?b)?", re.IGNORECASE)
+_MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([bkmgt]?)(?:i|i?b)?", re.IGNORECASE)
 
 
 def read_spark(data: dict[str, Any], find: Find) -> Expansion:

@@ -12,6 +12,8 @@ from mooring.workloads.owners.rows import DeclaredGang, Expansion, Find
 from mooring.workloads.owners.table import PLUGINS, VOLCANO, row_of
 
 GROUP = "trainer.kubeflow.org"
+RUNTIMES = tuple(f"{kind}.{GROUP}" for kind in ("TrainingRuntime", "ClusterTrainingRuntime"))
+RUNTIME_POD_SPECS = "spec.template.spec.replicatedJobs[*].template.spec.template.spec"
 STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 TRAINER, NODE = "trainer", "node"
 JOB_SET = "jobset.x-k8s.io/v1alpha2"

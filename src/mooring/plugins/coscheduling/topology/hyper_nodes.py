@@ -16,8 +16,8 @@ import msgspec
 
 from mooring.errors import ManifestError, did_you_mean
 from mooring.model.objects import LabelSelector, Object
-from mooring.model.plain import items, part, text
-from mooring.model.selectors import matches_labels
+from mooring.model.plain import items, part, read, text
+from mooring.model.selectors import SelectorError, matches_labels
 from mooring.plugins.coscheduling.topology.layers import Layer, Layout
 from mooring.workloads.topology_wishes import TIER
 
@@ -146,8 +146,10 @@ def _checked(pattern: str, place: str) -> str:
 
 def _encoded(selector: dict[str, Any], place: str) -> bytes:
     try:
-        return msgspec.json.encode(msgspec.convert(selector, LabelSelector))
-    except msgspec.ValidationError as error:
+        found = read(selector, LabelSelector)
+        matches_labels(found, {})
+        return msgspec.json.encode(found)
+    except (msgspec.ValidationError, SelectorError) as error:
         raise ManifestError.at(place, str(error)) from None
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from mooring.config.struct_check import convert
 from mooring.errors import Mistake
-from mooring.model.objects import PodSpec
+from mooring.model.objects import ObjectMeta, PodSpec
 from mooring.model.plain import read
 from mooring.sim.manifests.checks.pods import not_negative, pod_spec
 from mooring.sim.manifests.checks.times import time_annotations
 from mooring.sim.manifests.located_value import Spot
-from mooring.sim.world.workloads import PodTemplate
+from mooring.sim.world.workloads import JobSpec, PodTemplate
 from mooring.workloads.owners.cron import Cron
-from mooring.workloads.owners.expansion import expand, templates_of
+from mooring.workloads.owners.expansion import templates_made, templates_of
 from mooring.workloads.owners.paths import places, word
 from mooring.workloads.owners.rows import OwnerKind
 from mooring.workloads.owners.schedules import scheduled_by
@@ -25,12 +26,11 @@ from mooring.workloads.owners.table import row_of
 def owner_mistakes(spot: Spot) -> Iterator[Mistake]:
     """What is wrong with an object that makes pods; nothing for other kinds."""
     api_version, kind = spot.value["apiVersion"], spot.value["kind"]
-    for spec in pod_specs(spot):
-        yield from _pod_spec(spec)
-    yield from _schedules(spot)
+    found = [mistake for spec in pod_specs(spot) for mistake in _pod_spec(spec)]
+    found += [*_schedules(spot), *_job_template(spot)]
     if (row := row_of(api_version, kind)) is not None:
-        yield from _counts(spot, row)
-        yield from _unreadable(spot)
+        found += _counts(spot, row)
+    yield from found or _unreadable(spot)
 
 
 def _schedules(spot: Spot) -> Iterator[Mistake]:
@@ -41,6 +41,23 @@ def _schedules(spot: Spot) -> Iterator[Mistake]:
                 Cron(str(text), word(spot.value, row.zone) if row is not None else "")
             except ValueError as error:
                 yield _spot(spot, steps).wrong(f"is not a schedule: {error}")
+
+
+def _job_template(spot: Spot) -> Iterator[Mistake]:
+    """What a CronJob makes is a Job."""
+    row = scheduled_by(spot.value["apiVersion"], spot.value["kind"])
+    if row is None or row.makes[1] != "Job":
+        return
+    spec = spot.child(*row.spec.split("."))
+    if not isinstance(spec.value, dict):
+        yield spec.missing()
+        return
+    _, wrong = convert(spec.document, spec.path, JobSpec, ignore_unknown=True)
+    yield from wrong
+    meta = spot.child(*row.metadata.split("."))
+    if meta.value is not None:
+        _, wrong = convert(meta.document, meta.path, ObjectMeta, ignore_unknown=True)
+        yield from wrong
 
 
 def _counts(spot: Spot, row: OwnerKind) -> Iterator[Mistake]:
@@ -91,11 +108,17 @@ def _count(number: Spot) -> Iterator[Mistake]:
 
 def _unreadable(spot: Spot) -> Iterator[Mistake]:
     """Pods that cannot be made of what is written where no path leads: a Workflow's containers."""
-    if any(True for _ in pod_specs(spot)):
+    for role, template in templates_made(spot.value):
+        for mistake in _template_mistakes(spot, template):
+            yield Mistake(spot.place, f'the pods of "{role}": {mistake}')
+
+
+def _template_mistakes(spot: Spot, template: dict[str, Any]) -> Iterator[str]:
+    try:
+        read(template, PodTemplate)
+    except msgspec.ValidationError as error:
+        yield f"{error}."
         return
-    made = expand(spot.value)
-    for one in made.sets if made is not None else ():
-        try:
-            read(one.template, PodTemplate)
-        except msgspec.ValidationError as error:
-            yield Mistake(spot.place, f'the pods of "{one.name}" cannot be made: {error}.')
+    made = Spot(spot.document, spot.path, template, spot.path)
+    for mistake in (*pod_spec(made.child("spec")), *time_annotations(made.child("metadata"))):
+        yield mistake.what
