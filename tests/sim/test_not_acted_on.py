@@ -83,6 +83,13 @@ CASES = {
         obj("trainer.kubeflow.org/v1alpha1", "TrainJob", "x", "{runtimeRef: {name: torch}}"),
         'TrainJob default/x: its ClusterTrainingRuntime "torch" is not there: its nodes are made without',
     ),
+    "pods that come after others": (
+        obj("batch/v1", "Job", "x", "{parallelism: 1, completions: 3, template: TEMPLATE}")
+        + obj("argoproj.io/v1alpha1", "Workflow", "y", "{entrypoint: a, templates: [{name: a, steps: "
+        "[[{name: b, template: c}], [{name: d, template: c}]]}, {name: c, container: {image: i}}]}"),
+        "3 pods of Job default/x, Workflow default/y come when pods before them run or finish: "
+        "sim.mooring.io/runs-for says when one does",
+    ),
     "topology of others": (
         "apiVersion: v1\nkind: Pod\nmetadata: {name: x, annotations: "
         "{kueue.x-k8s.io/podset-required-topology: rack}}\nspec: POD\n",

@@ -319,6 +319,33 @@ def test_a_runtime_gives_a_train_job_its_shape() -> None:
     assert not run(text, cluster="\n" + nodes(1, 5)).placements
 
 
+@pytest.mark.parametrize(("as_node", "workers"), [("true", 2), ("false", 3)])
+def test_an_mpi_runtime_has_a_launcher_beside_its_nodes(as_node: str, workers: int) -> None:
+    text = f"""
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: TrainJob
+        metadata: {{name: x}}
+        spec: {{runtimeRef: {{name: mpi}}, trainer: {{numNodes: 3}}}}
+        ---
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: ClusterTrainingRuntime
+        metadata: {{name: mpi}}
+        spec:
+          mlPolicy: {{numNodes: 1, mpi: {{runLauncherAsNode: {as_node}}}}}
+          template:
+            spec:
+              replicatedJobs:
+              - {{name: node, template: {{spec: {{template: TEMPLATE}}}}}}
+              - name: launcher
+                dependsOn: [{{name: node, status: Ready}}]
+                template:
+                  metadata: {{labels: {{trainer.kubeflow.org/trainjob-ancestor-step: trainer}}}}
+                  spec: {{template: TEMPLATE}}
+    """
+    expected = ["x-launcher-0-0", *(f"x-node-0-{number}" for number in range(workers))]
+    assert named(run(text)) == expected
+
+
 def test_pods_that_are_there_already_are_not_made_again() -> None:
     pod = (
         "---\napiVersion: v1\nkind: Pod\nmetadata: {name: x-worker-0, labels: "

@@ -78,7 +78,8 @@ NO_TEMPLATES = (
     "admissionregistration.k8s.io",
 )
 NAMES_SHOWN = 5
-IN_WORDS = ("schedulers", "gangs", "topology")  # the reason has the counts
+STILL_TO_COME = "come when pods before them run or finish: sim.mooring.io/runs-for says when one does"
+IN_WORDS = ("later", "schedulers", "gangs", "topology")  # the reason has the counts
 DEEPEST = 12  # levels below an object at which a pod template is looked for
 
 
@@ -120,6 +121,7 @@ def not_acted_on(
     parts = [
         *_pods(list(pods), own, gang_names),
         *_idle(controllers.idle),
+        *_held_back(controllers.held_back()),
         *(NotActedOn("remark", {}, remark) for remark in controllers.remarks),
         *_objects([entry.object for entry in entries if entry.value is None], reads),
     ]
@@ -180,6 +182,14 @@ def _has_containers(data: Any, depth: int = 0) -> bool:
 def _idle(idle: Mapping[str, Mapping[str, int]]) -> Iterator[NotActedOn]:
     for why, counts in idle.items():
         yield NotActedOn("idle", dict(counts), why)
+
+
+def _held_back(held: Mapping[str, int]) -> Iterator[NotActedOn]:
+    """Pods that wait for others which, without a run time, never finish."""
+    if held:
+        names = [*sorted(held)[:NAMES_SHOWN], *(["others"] if len(held) > NAMES_SHOWN else [])]
+        why = f"{_so_many(sum(held.values()))} of {', '.join(names)} {STILL_TO_COME}"
+        yield NotActedOn("later", dict(held), why)
 
 
 def _pods(pods: list[Pod], own: Collection[str], gang_names: Collection[str] | None) -> Iterator[NotActedOn]:

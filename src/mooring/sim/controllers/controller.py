@@ -30,6 +30,10 @@ class Follower:
     def pod_gone(self, pod: Pod) -> None:
         """A pod was deleted before it finished."""
 
+    def held_back(self) -> int:
+        """How many pods are still to be made, when others have finished or run."""
+        return 0
+
     def node_joined(self, node: Node) -> None:
         """The cluster has one more node."""
 

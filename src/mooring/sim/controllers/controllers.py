@@ -143,6 +143,14 @@ class Controllers:
             if pod.labels.get(label) == owner[3]:
                 self._found.setdefault(owner, []).append(key)
 
+    def held_back(self) -> dict[str, int]:
+        """Pods that are still to be made, by `Kind namespace/name` of what makes them."""
+        counts = {
+            f"{kind} {namespace}/{name}": follower.held_back()
+            for (namespace, _, kind, name), follower in self._controllers.items()
+        }
+        return {name: count for name, count in counts.items() if count}
+
     def note(self, pod: Pod) -> None:
         """A pod that nobody here made: it counts as made by the workload it names as its owner."""
         self._strangers.append(pod.key)

@@ -76,6 +76,9 @@ class OwnedPods(Follower):
             one.pod_gone(pod)
         self._go_on()
 
+    def held_back(self) -> int:
+        return sum(one.held_back() for one in self._sets)
+
     def _go_on(self) -> None:
         """Makes the pods of every set whose turn it is."""
         for one in self._sets:
@@ -120,6 +123,9 @@ class PodSetController(Controller):
     @property
     def is_done(self) -> bool:
         return self._done >= self.wanted
+
+    def held_back(self) -> int:
+        return len(self._free)
 
     def check(self) -> None:
         """Raises what is wrong with the template, before a pod of it is made."""

@@ -21,7 +21,7 @@ def expanded(data: dict[str, Any], row: OwnerKind) -> Expansion:
         before = ""
         for role in row.roles:
             for way, element in places(data, role.each):
-                name = role.name or word(element, role.named) or str(way[-1]).lower()
+                name = role.name or word(element, role.named) or _unnamed(way[-1])
                 made = _sets(data, row, role, name, element, copy, before)
                 least = number(element, role.least)
                 for one in made:
@@ -83,6 +83,11 @@ def _pods(role: Role, element: Any, template: dict[str, Any]) -> int:
     count = max(_count(known, role.default), number(element, role.floor) or 0)
     times = number(element, role.times)
     return max(_count(count * (1 if times is None else times), 0) - role.minus, 0)
+
+
+def _unnamed(step: str | int) -> str:
+    """What a role is called that has no name: by its key, or by its place as Volcano has it."""
+    return f"default{step}" if isinstance(step, int) else step.lower()
 
 
 def _count(value: int | None, default: int) -> int:

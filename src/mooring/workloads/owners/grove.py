@@ -76,7 +76,7 @@ class CliqueSet:
         for full, clique, wish in members:
             spec = mapping(self._cliques[clique], "spec")
             count, least = number(spec, "replicas"), number(spec, "minAvailable")
-            count = 1 if count is None else count
+            count = count or 1
             parts[full] = count if least is None else min(least, count)
             if whole and wish:
                 topology = wish

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mooring.workloads.owners.by_paths import expanded
-from mooring.workloads.owners.paths import mapping, mappings, number, word
+from mooring.workloads.owners.paths import at, mapping, mappings, number, word
 from mooring.workloads.owners.rows import DeclaredGang, Expansion, Find
 from mooring.workloads.owners.table import PLUGINS, VOLCANO, row_of
 
@@ -35,7 +35,7 @@ def read_train_job(data: dict[str, Any], find: Find) -> Expansion:
     jobs = mappings(spec, "template.spec.replicatedJobs") or [BARE]
     nodes = number(data, "spec.trainer.numNodes")
     nodes = number(spec, "mlPolicy.numNodes", "numNodes") if nodes is None else nodes
-    jobs = [_job(each, data, 1 if nodes is None else nodes) for each in jobs]
+    jobs = [_job(each, data, mapping(spec, "mlPolicy"), 1 if nodes is None else nodes) for each in jobs]
     job_set = {
         "apiVersion": JOB_SET,
         "kind": "JobSet",
@@ -47,21 +47,30 @@ def read_train_job(data: dict[str, Any], find: Find) -> Expansion:
     return _as_gang(name, spec, replace(expanded(job_set, row), remarks=remarks))
 
 
-def _job(job: dict[str, Any], data: dict[str, Any], nodes: int) -> dict[str, Any]:
+def _job(job: dict[str, Any], data: dict[str, Any], policy: dict[str, Any], nodes: int) -> dict[str, Any]:
     """One of the runtime's jobs, with what the TrainJob says of it."""
     spec = mapping(job, "template.spec")
     pod = dict(mapping(spec, "template.spec"))
     for override in [*mappings(data, "spec.podTemplateOverrides"), *mappings(data, "spec.podSpecOverrides")]:
         if any(each.get("name") == job.get("name") for each in mappings(override, "targetJobs")):
             pod.update(mapping(override, "spec") or {k: v for k, v in override.items() if k != "targetJobs"})
-    counts: dict[str, Any] = {}
-    if _trains(job):
-        counts = {"parallelism": nodes, "completions": nodes}
-        resources = mapping(data, "spec.trainer.resourcesPerNode")
-        if resources:
-            pod["containers"] = [_sized(each, resources) for each in mappings(pod, "containers")]
+    count = _nodes(job, policy, nodes)
+    counts = {} if count is None else {"parallelism": count, "completions": count}
+    resources = mapping(data, "spec.trainer.resourcesPerNode")
+    if resources and (count is not None or _trains(job)):
+        pod["containers"] = [_sized(each, resources) for each in mappings(pod, "containers")]
     template = {**mapping(spec, "template"), "spec": pod}
     return {**job, "template": {**mapping(job, "template"), "spec": {**spec, **counts, "template": template}}}
+
+
+def _nodes(job: dict[str, Any], policy: dict[str, Any], nodes: int) -> int | None:
+    """How many nodes a job has; None where the runtime says. With MPI a launcher, which may be one of them,
+    stands beside the others."""
+    if not mapping(policy, "mpi"):
+        return nodes if _trains(job) else None
+    if word(job, "name") != NODE:
+        return None
+    return max(nodes - 1, 0) if at(policy, "mpi.runLauncherAsNode") is True else nodes
 
 
 def _trains(job: dict[str, Any]) -> bool:
