@@ -18,6 +18,8 @@ from mooring.sim.manifests.manifests import read_manifests
 from mooring.sim.result import Result
 from mooring.sim.simulation import Simulation
 
+REGISTRY = make_registry(None)
+SETTINGS = default_config(REGISTRY)
 EXAMPLES = Path(__file__).parents[2] / "examples"
 POD = "{containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}"
 TEMPLATE = f"{{spec: {POD}}}"
@@ -32,9 +34,7 @@ def nodes(count: int = 4, cpu: int = 8) -> str:
 
 
 def simulation(text: str, *, until: float | None = None) -> Simulation:
-    registry = make_registry(None)
-    settings = default_config(registry)
-    engine = make_engine(settings, registry)
+    engine = make_engine(SETTINGS, REGISTRY)
     entries = read_manifests(["-"], stdin=io.StringIO(text))
     return Simulation(engine, entries, until=until, scheduler_names=tuple(engine.profiles))
 
@@ -201,7 +201,7 @@ def test_tasks_that_depend_on_others_come_when_those_run() -> None:
     assert list(run(text, cluster="").pending) == ["default/x-m-0"]
 
 
-@pytest.mark.parametrize("kind", KUBEFLOW)
+@pytest.mark.parametrize("kind", ["PyTorchJob", "MPIJob"])
 def test_kubeflow_jobs_with_a_scheduling_policy_are_gangs(kind: str) -> None:
     specs = (
         f"{KUBEFLOW[kind]}: {{Launcher: {{template: TEMPLATE}}, Worker: {{replicas: 3, template: TEMPLATE}}}}"
@@ -346,10 +346,19 @@ def test_an_mpi_runtime_has_a_launcher_beside_its_nodes(as_node: str, workers: i
     assert named(run(text)) == expected
 
 
-def test_pods_that_are_there_already_are_not_made_again() -> None:
+OWNER = "{apiVersion: kubeflow.org/v1, kind: PyTorchJob, name: x, uid: u, controller: true}"
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "labels: {training.kubeflow.org/job-name: x, training.kubeflow.org/replica-type: worker}",
+        f"ownerReferences: [{OWNER}]",
+    ],
+)
+def test_pods_that_are_there_already_are_not_made_again(says: str) -> None:
     pod = (
-        "---\napiVersion: v1\nkind: Pod\nmetadata: {name: x-worker-0, labels: "
-        "{training.kubeflow.org/job-name: x, training.kubeflow.org/replica-type: worker}}\n"
+        f"---\napiVersion: v1\nkind: Pod\nmetadata: {{name: x-worker-0, {says}}}\n"
         "spec: {nodeName: n0, containers: [{name: c, image: i}]}\n"
     )
     text, _ = CASES["PyTorchJob"]

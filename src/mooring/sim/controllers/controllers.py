@@ -21,13 +21,14 @@ from mooring.sim.controllers.replicas import ReplicaSetController, read_replica_
 from mooring.sim.controllers.scheduled import ScheduledController
 from mooring.sim.controllers.stateful import StatefulSetController
 from mooring.sim.controllers.volumes import VolumeController
-from mooring.sim.world.known_kinds import TYPES
+from mooring.sim.world.known_kinds import is_typed
 from mooring.sim.world.kubelet import is_finished
 from mooring.sim.world.workloads import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet, Workload
 from mooring.sim.world.world import World
 from mooring.workloads.owners.expansion import expand, label_of, makes_pods
 from mooring.workloads.owners.schedules import is_suspended, scheduled_by
 
+MAKERS = frozenset(kind.__name__ for kind in (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job))
 SUSPENDED, ENDLESS = "suspended", "no pods without --until"
 
 Owner = tuple[str, str, str, str]  # namespace, group, kind, name
@@ -59,7 +60,8 @@ class Controllers:
         """All that will be there: what objects may refer to, and whose pods others make already."""
         for plain in objects:
             self._given[_owner(plain)] = plain
-            if plain.kind in TYPES or makes_pods(plain.api_version, plain.kind):
+            is_maker = plain.kind in MAKERS and is_typed(plain.kind, plain.api_version)
+            if is_maker or makes_pods(plain.api_version, plain.kind):
                 self._parents |= set(controllers_of(plain.metadata))
 
     def add(self, plain: Object, workload: Workload | None = None) -> None:
