@@ -170,6 +170,13 @@ def test_tasks_of_volcano_have_minimums_beside_that_of_all() -> None:
     assert [hand.waits(each) for each in (*pods[:3], server)] == [True, True, True, False]
 
 
+def test_minimums_of_tasks_that_are_more_than_that_of_all_do_not_count_in_volcano() -> None:
+    hand = Hand()
+    hand.put(pod_group(version=VOLCANO, minMember=2, minTaskMember={"ps": 1, "worker": 3}))
+    terms = hand.gang("volcano:default/g").terms
+    assert (terms.least, terms.parts) == (2, ())
+
+
 def test_basic_pods_wait_for_nobody_but_their_group() -> None:
     hand = Hand()
     first = kubernetes("p")

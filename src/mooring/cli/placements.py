@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from mooring.sim.not_acted_on import in_one_line
 from mooring.sim.report.gangs import where
 from mooring.sim.report.wording import duration
 from mooring.sim.result import Result
@@ -37,6 +38,8 @@ def print_result(result: Result) -> None:
         console.print(f"evicted: {', '.join(result.evicted)}", markup=False)
     if result.stopped:
         console.print(result.stopped, markup=False, highlight=False)
+    if result.not_acted_on:
+        console.print(in_one_line(result.not_acted_on), markup=False, highlight=False, soft_wrap=True)
     summary = result.summary
     console.print(
         f"{summary.bound} of {summary.pods} pods placed on {summary.nodes} nodes, "

@@ -13,7 +13,7 @@ from mooring.app.simulating import simulate
 from mooring.cli.placements import notes, print_result
 from mooring.cli.policies import watched
 from mooring.cli.run_values import VERBOSITY
-from mooring.cli.values import DURATION, EXISTING_FILE, EXISTING_FOLDER, GATES
+from mooring.cli.values import DURATION, EXISTING_FILE, EXISTING_FOLDER, GATES, NAMES
 from mooring.config.feature_gates import FeatureGates
 from mooring.sim.report import write_report
 from mooring.sim.result import Result, to_json
@@ -30,6 +30,13 @@ from mooring.sim.result import Result, to_json
 )
 @click.option("--until", type=DURATION, help="Stop after this much simulated time, such as 90s or 1h30m.")
 @click.option("--feature-gates", "gates", type=GATES, help="Feature gates, such as A=true,B=false.")
+@click.option(
+    "--adopt",
+    multiple=True,
+    type=NAMES,
+    metavar="NAME,...",
+    help="Place the pods of these schedulers too, as those of the first profile. May be given several times.",
+)
 @click.option("--scores", is_flag=True, help="Show the total of every feasible node for each pod placed.")
 @click.option(
     "--record", type=click.Path(dir_okay=False, path_type=Path), help="Record it here, for `mooring replay`."
@@ -45,6 +52,7 @@ def command(
     seed: int,
     until: float | None,
     gates: FeatureGates | None,
+    adopt: Sequence[Sequence[str]],
     scores: bool,
     record: Path | None,
     lenient: bool,
@@ -67,6 +75,7 @@ def command(
             until=until,
             scores=scores,
             gates=gates,
+            adopt=[name for names in adopt for name in names],
             record=record,
             logged=logged,
             lenient=lenient,

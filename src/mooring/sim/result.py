@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from mooring.sim.gang_records import GangResult
+from mooring.sim.not_acted_on import NotActedOn
 from mooring.sim.usage import NodeUse, Sample
 from mooring.sim.world.event_log import Recorded
 
@@ -58,6 +59,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[Recorded, ...] = ()
     failures: dict[str, Failure] = {}  # by plugin
     from_before: frozenset[str] = frozenset()  # pods that come from a running cluster
+    not_acted_on: tuple[NotActedOn, ...] = ()
     stopped: str = ""  # why the run was given up before its end, if it was
 
 
@@ -71,6 +73,8 @@ def to_data(result: Result) -> dict[str, Any]:
         "patches": result.patches,
         "summary": result.summary,
     }
+    if result.not_acted_on:
+        data["not_acted_on"] = result.not_acted_on
     if result.stopped:
         data["stopped"] = result.stopped
     if result.failures:

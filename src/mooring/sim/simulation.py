@@ -26,6 +26,7 @@ from mooring.sim.controllers import Controllers
 from mooring.sim.gang_records import GangBook
 from mooring.sim.history import History
 from mooring.sim.manifests.manifests import Entry
+from mooring.sim.not_acted_on import NotActedOn, no_pods, not_acted_on
 from mooring.sim.patience import Patience
 from mooring.sim.performer import Performer
 from mooring.sim.progress import GOES_ROUND, GettingOn
@@ -71,11 +72,14 @@ class Simulation:
         progress: Progress | None = None,
         extenders: Sequence[Extender] = (),
         onlooker: Onlooker | None = None,
+        reads: Collection[tuple[str, str]] = (),
+        gang_names: Collection[str] | None = None,
     ) -> None:
         self.engine = engine
         self.clock = Clock(start_of(entries))
         self.world = World(self.clock, priorities=priority_classes(entries), source=random.Random(seed))
-        self.controllers = Controllers(self.world)
+        self._until = None if until is None else self.clock.start + until
+        self.controllers = Controllers(self.world, until=self._until)
         self.history = History(frozenset(scheduler_names))
         self.gangs = GangBook(engine.gang_of)
         self._extending = _extending(extenders)
@@ -87,7 +91,7 @@ class Simulation:
         self.world.subscribe(self.history.hear)
         self.world.subscribe(self._events.append)
         self._entries = entries
-        self._until = None if until is None else self.clock.start + until
+        self._reads, self._gang_names, self._own = reads, gang_names, frozenset(scheduler_names)
         self._scores: dict[str, dict[str, int]] | None = {} if scores else None
         self._progress = progress
         self._onlooker = onlooker
@@ -161,8 +165,20 @@ class Simulation:
                 for plugin, (message, pods) in sorted(self.performer.failures.items())
             },
             from_before=frozenset(filter(None, map(_from_before, self._entries))),
+            not_acted_on=self._not_acted_on(),
             stopped=self._goes_round,
         )
+
+    def _not_acted_on(self) -> tuple[NotActedOn, ...]:
+        found = not_acted_on(
+            self._entries,
+            self.world.pods.values(),
+            self.controllers,
+            own=self._own,
+            reads=self._reads,
+            gang_names=self._gang_names,
+        )
+        return found if found or self.history.pods else (no_pods(),)
 
     # time
 

@@ -22,6 +22,7 @@ from mooring.sim.manifests.checks.admission import admission_mistakes
 from mooring.sim.manifests.checks.between import Names
 from mooring.sim.manifests.checks.heads import head_mistakes, kind_mistakes
 from mooring.sim.manifests.checks.objects import object_mistakes
+from mooring.sim.manifests.checks.owners import owner_mistakes
 from mooring.sim.manifests.checks.required_fields import missing_fields
 from mooring.sim.manifests.checks.storage import storage_mistakes
 from mooring.sim.manifests.checks.times import time_annotations
@@ -141,6 +142,7 @@ def _entry(spot: Spot, cluster_wide: frozenset[str]) -> tuple[Entry | None, list
     else:
         mistakes += [*time_annotations(spot.child("metadata")), *storage_mistakes(kind, spot)]
         mistakes += admission_mistakes(kind, spot)
+        mistakes += owner_mistakes(spot)
     meta, wrong = convert(spot.document, (*spot.path, "metadata"), ObjectMeta, ignore_unknown=True)
     mistakes += wrong if value is None and not mistakes else []
     if mistakes or meta is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from mooring.errors import Mistake, did_you_mean
+from mooring.sim.manifests.checks.owners import pod_specs
 from mooring.sim.manifests.located_value import Spot, is_live
 from mooring.sim.manifests.notes import Notes
 from mooring.sim.world.admission.quotas import is_about_pods
@@ -45,6 +46,10 @@ class Names:
             for spot in _of_kind(spots, kind):
                 self._priority(spot, spot.child(*below))
                 self._runtime(spot.child(*below, "runtimeClassName"))
+        for spot in spots:
+            for spec in pod_specs(spot):
+                self._priority(spot, spec)
+                self._runtime(spec.child("runtimeClassName"))
         for pod in _of_kind(spots, "Pod"):
             self._node_name(pod, pod.child("spec", "nodeName"))
         for quota in (spot for spot in spots if spot.value["kind"] == "ResourceQuota"):
