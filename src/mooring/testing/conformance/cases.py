@@ -106,19 +106,26 @@ class Drawing:
         self._values = (*own, *vocabulary.plain, "1", "3", "true")
         self._keys = {role: self._some_keys(tuple(read)) for role, read in vocabulary.read.items()}
         self._resources = tuple(key for key in vocabulary.keys if "/" in key)[:3]
-        self._tight = seed % 4 == 1  # nodes fill up, so that pods have to make room
-        self._alike = seed % 4 == 2  # the same pod again and again
-        self._crowd = seed % 4 == 3  # nodes hold many pods
+        self._tight = seed % 5 == 1  # nodes fill up, so that pods have to make room
+        self._alike = seed % 5 == 2  # the same pod again and again
+        self._crowd = seed % 5 == 3  # nodes hold many pods
+        self._wake = seed % 5 == 4  # pods wait for this policy alone, and nodes change
+        if self._wake:
+            self._values = self._values[:2]
         self._kinds = [self._pod() for _ in range(1 if self._alike else draw.randint(2, 4))]
         self._count = 0
         self._live: list[str] = []
         self._there: list[str] = []
 
     def case(self) -> list[Step]:
-        steps = [self._put() for _ in range(self._draw.randint(2, 5))]
+        steps = [self._put() for _ in range(self._draw.randint(1, 2) if self._wake else self._draw.randint(2, 5))]
         if self._crowd:
             steps.append(self._run_many())
+        if self._alike or self._wake:  # so many that whatever has a limit is full
+            limit = self._most(60) if self._alike else self._most(12) * len(self._live)
+            steps.append(self._ask(limit + 2))
         choices = [self._ask] * 8 + [self._put, self._change, self._drop_node] + [self._drop_pod] * 2
+        choices += [self._change, self._drop_pod] * 4 if self._wake else []
         choices += [self._run, self._change_pod, self._pass]
         for number in range(STEPS):
             made = self._retry() if number == STEPS // 2 else self._draw.choice(choices)()
@@ -147,8 +154,11 @@ class Drawing:
         if self._nodes and draw.random() < 0.6:
             return Draft("node", name, (), draw.choice(self._nodes))
         cpu = draw.choice((1, 2, 4)) if self._tight else draw.choice((2, 8, 64))
-        calls: list[Call] = [("has", (), {"cpu": cpu, "memory": draw.choice(("4Gi", "64Gi"))})]
+        room = {"cpu": 64, "memory": "640Gi"} if self._wake or self._alike else {}
+        calls: list[Call] = [("has", (), {"cpu": cpu, "memory": draw.choice(("4Gi", "64Gi")), **room})]
         calls += self._words("node", 0.6)
+        if self._wake:
+            return Draft("node", name, tuple(calls))
         for effect in ("NoSchedule", "PreferNoSchedule"):
             if draw.random() < 0.15:
                 key = draw.choice((*self._keys["node label"], "dedicated"))
@@ -158,9 +168,17 @@ class Drawing:
                 calls.append(("has", (), {resource: draw.choice((1, 4, 8))}))
         if draw.random() < 0.05:
             calls.append(("cordoned", (), {}))
-        if draw.random() < 0.2:
-            calls.append(("image", ("app:1", 300 * 2**20), {}))
+        kinds = [word for word in self._vocabulary.words if word[0].isupper()]
+        rare: list[Call] = [
+            ("image", (draw.choice(self._images()), 300 * 2**20), {}),
+            ("condition", (draw.choice(("Ready", *kinds)), draw.choice(("True", "False"))), {}),
+            ("spec", (), {"providerID": f"{draw.choice(self._values)}://zone/{name}"}),
+        ]
+        calls += [call for call in rare if draw.random() < 0.2]
         return Draft("node", name, tuple(calls))
+
+    def _images(self) -> tuple[str, ...]:
+        return "app:1", "app:2", *self._vocabulary.images
 
     def _words(self, kind: str, often: float) -> list[Call]:
         calls: list[Call] = []
@@ -187,13 +205,14 @@ class Drawing:
         for resource in (*self._resources, GPU):
             if draw.random() < 0.2:
                 calls.append(("requests", (), {resource: draw.choice((1, 2))}))
-        calls += self._rarer()
+        calls += [] if self._wake else self._rarer()
         spaces = [word for word in self._vocabulary.words if word == word.lower() and "_" not in word]
         space = draw.choice(("other", *spaces)) if draw.random() < 0.15 else "default"
         return Draft("pod", name, tuple(calls), space=space)
 
     def _rarer(self) -> list[Call]:
         draw, keys = self._draw, self._keys["node label"]
+        kinds = [word for word in self._vocabulary.words if word[0].isupper()]
         label = draw.choice(self._keys["pod label"]), draw.choice(self._values)
         rare: list[Call] = [
             ("selects", (draw.choice(keys), draw.choice(self._values)), {}),
@@ -203,8 +222,14 @@ class Drawing:
             ("apart", ("kubernetes.io/hostname", dict([label])), {}),
             ("prefers_near", (ZONE, dict([label])), {}),
             ("gated", ("later",), {}),
-            ("owned_by", ("ReplicaSet", "web"), {}),
-            ("image", (draw.choice(("app:1", "app:2")),), {}),
+            ("owned_by", (draw.choice(("ReplicaSet", "DaemonSet", "Job", *kinds)), "web"), {}),
+            ("image", (draw.choice(self._images()),), {}),
+            ("limits", (), {"cpu": "4"}),
+            ("spec", (), {"hostNetwork": True}),
+            ("spec", (), {"preemptionPolicy": "Never"}),
+            ("spec", (), {"priorityClassName": draw.choice(self._values)}),
+            ("spec", (), {"terminationGracePeriodSeconds": draw.choice((0, 3600))}),
+            ("spec", (), {"volumes": [{"name": "scratch", "emptyDir": {}}]}),
         ]
         return [call for call in rare if draw.random() < 0.1]
 
@@ -213,9 +238,9 @@ class Drawing:
         made = self._draw.choice(self._kinds) if again else self._pod()
         return made._replace(name=self._name("pod"))
 
-    def _ask(self) -> Step:
+    def _ask(self, more: int | None = None) -> Step:
         first = self._wanted()
-        more = self._draw.choice((0, 0, 1, 2))
+        more = self._draw.choice((0, 0, 1, 2)) if more is None else more
         drafts = (first, *(first._replace(name=self._name("pod")) for _ in range(more)))
         self._there.extend(draft.name for draft in drafts)
         return Step("ask", drafts, fate="bound" if self._draw.random() < 0.85 else "refused")
@@ -229,9 +254,12 @@ class Drawing:
         return Step("run", (draft,), self._draw.choice(self._live), amount=1)
 
     def _run_many(self) -> Step:
-        most = max([number for number in self._vocabulary.numbers if number <= 200], default=12)
         plain = self._kinds[0]._replace(name=self._name("crowd"))
-        return Step("run", (plain,), self._draw.choice(self._live), amount=max(12, most + 1))
+        return Step("run", (plain,), self._draw.choice(self._live), amount=max(12, self._most(200) + 1))
+
+    def _most(self, limit: int) -> int:
+        """The largest number up to a limit that the policy knows."""
+        return max([number for number in self._vocabulary.numbers if number <= limit], default=4)
 
     def _change(self) -> Step:
         name = self._draw.choice(self._live)
@@ -245,7 +273,7 @@ class Drawing:
 
     def _drop_node(self) -> Step:
         if len(self._live) < 3:
-            return self._put()
+            return self._change() if self._wake else self._put()
         name = self._draw.choice(self._live)
         self._live.remove(name)
         return Step("drop", name=name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mooring.framework.api.plugin import Plugin
 from mooring.testing.builders import NodeBuilder, PodBuilder
@@ -14,9 +15,11 @@ from mooring.testing.conformance.smaller import smallest
 from mooring.testing.conformance.subject import Subject
 from mooring.testing.conformance.untried import untried
 
-ROUNDS = 32
-REPEATED = 2  # rounds that are played twice
+ROUNDS = 40
+REPEATED = 3  # rounds that are played again when all others have been
 NUMBERS_ONLY = ("0", "2")  # for policies that read numbers where other words make them raise
+
+Log = list[tuple[Any, ...]]
 
 
 def check_conformance(
@@ -39,6 +42,7 @@ class _Check:
     def __init__(self, subject: Subject, examples: Sequence[NodeBuilder | PodBuilder]) -> None:
         self._subject = subject
         self._examples = examples
+        self._played_first: list[tuple[list[Step], int, Log]] = []
 
     def play(self, seed: int) -> None:
         """One round. What is found is found again in fewer steps, and told."""
@@ -50,16 +54,18 @@ class _Check:
             return self.play(seed)
         if found is not None:
             self._tell(*smallest(steps, found, lambda fewer: self._played(fewer, seed)[0]), seed)
-        if seed < REPEATED:
-            self._repeat(steps, seed, log)
+        if len(self._played_first) < REPEATED:
+            self._played_first.append((steps, seed, log))
         return None
 
     def look_back(self, rounds: int) -> None:
-        """Points that were never asked, or always said the same."""
+        """Runs that do not repeat; points that were never asked, or always said the same."""
+        for steps, seed, log in self._played_first:
+            self._repeat(steps, seed, log)
         if (found := untried(self._subject, rounds)) is not None:
             self._tell([], found, None)
 
-    def _played(self, steps: Sequence[Step], seed: int) -> tuple[Finding | None, list[tuple[object, ...]]]:
+    def _played(self, steps: Sequence[Step], seed: int) -> tuple[Finding | None, Log]:
         player = Player(self._subject, seed)
         try:
             player.play(steps)
@@ -73,13 +79,13 @@ class _Check:
         made_up = self._subject.vocabulary.plain is not NUMBERS_ONLY and found.kind == "fails"
         return made_up and "ValueError" in found.what and any(repr(word) in found.what for word in words)
 
-    def _repeat(self, steps: Sequence[Step], seed: int, log: list[tuple[object, ...]]) -> None:
+    def _repeat(self, steps: Sequence[Step], seed: int, log: Log) -> None:
         found, again = self._played(steps, seed)
         if found is not None:
             self._tell(steps, found, seed)
         for first, second in zip(log, again, strict=False):
             if first != second:
-                what = f"decides {first[:3]} in one run, and {second[:3]} in the same run again"
+                what = f"decides {first} in one run, and {second} in the same run again"
                 self._tell([], Finding("repeats", "the whole run", what, findings.REPEATS), seed)
 
     def _tell(self, steps: Sequence[Step], found: Finding, seed: int | None) -> None:

@@ -32,6 +32,7 @@ class Broken(Exception):  # noqa: N818 - caught within the check: it ends a case
         self.finding = finding
 
 
+SCOPE = "Declare what is read (scope, sign, reads), or do not read it"
 RAISES = "Whatever a pod or a node says, a point answers; what is missing has to be expected"
 ANSWER = "docs/plugin-guide.md tells what each point may answer"
 FORMS = "Both forms must say the same of every node; the per-node form alone is enough"
@@ -59,5 +60,6 @@ SHOW_ONE = (
 )
 REPEATS = "Keep nothing on the class or in the module: the same events must give the same decisions"
 BINDS = "Bind with handle.api.bind, or answer skip() and leave it to the next binder"
+SILENT = "judges and pre_filters answer False only for signatures of which the points say nothing"
 VERSION = "version moves when answers change for a reason outside node and pod, and only then"
 READS = 'Name the kind in reads = ("...",): a live scheduler follows only what is named'

@@ -10,11 +10,12 @@ from mooring.errors import PluginFailed
 from mooring.framework.api import answers
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.domain import DomainPlugin
-from mooring.framework.api.scope import Scope
+from mooring.framework.api.plugin import Plugin
+from mooring.framework.api.scope import UNSIGNABLE, Scope
 from mooring.framework.api.status import REJECTIONS, Code, Status
 from mooring.framework.running.agreement import check_agreement
 from mooring.framework.running.forms import Filter, Scorer
-from mooring.framework.running.inspection import signs_itself
+from mooring.framework.running.inspection import moves_only_with_nodes, signs_itself
 from mooring.model.objects import Pod
 from mooring.testing.conformance import findings
 from mooring.testing.conformance.findings import Broken, Finding
@@ -32,6 +33,7 @@ class Probes:
         self._plugin = subject.plugin(engine)
         self._filter, self._scorer = Filter.of(self._plugin), Scorer.of(self._plugin)
         self._raw: set[int] = set()
+        self._versions: dict[int, Any] = {}
 
     def look_at(self, pod: Pod, others: Sequence[Pod]) -> None:
         """Everything that can be asked at this moment. Raises Broken."""
@@ -44,6 +46,8 @@ class Probes:
             for other in others[:1]:
                 self._beside(alone, pod, self._engine.specs.shared(other))
             self._agree(pod)
+            self._version()
+            self._keeps_silent(pod, alone)
             if self._scorer is not None and self._scorer.raw:
                 self._normalise()
         except PluginFailed:
@@ -70,11 +74,11 @@ class Probes:
             return
         classes, alone = self._engine.hooks.classes[PROFILE], None
         pod = self._engine.specs.shared(pod)
-        mine = classes.of(pod)
-        if self._subject.name not in mine.signs:
+        mine, sign = classes.of(pod), self._plugin.sign(pod)
+        if sign is None or sign is UNSIGNABLE:
             return
         for other in map(self._engine.specs.shared, others):
-            if classes.of(other) is mine:
+            if self._plugin.sign(other) == sign and classes.of(other).matches == mine.matches:
                 alone = self.answers(pod) if alone is None else alone
                 when = f"alike by sign: pod {other.key}, which has {_read_of(other)} rather than {_read_of(pod)}"
                 self._same(when, alone, self.answers(other), pod, findings.SIGNED)
@@ -141,7 +145,11 @@ class Probes:
         if method is None:
             return True
         nodes = () if self._plugin.scope.kept else passing
-        answer = answers.call(self._subject.name, "pre_score", method, cycle, pod, nodes)
+        self._engine.placer.evaluating = True
+        try:
+            answer = answers.call(self._subject.name, "pre_score", method, cycle, pod, nodes)
+        finally:
+            self._engine.placer.evaluating = False
         return answers.status(self._subject.name, "pre_score", answer, {Code.SKIP}) is None
 
     def _beside(self, alone: Answers, pod: Pod, other: Pod) -> None:
@@ -152,6 +160,30 @@ class Probes:
             return
         beside = self.answers(pod, lambda: self.answers(other))
         self._same(f"after {other.key} was prepared for", alone, beside, pod, findings.BETWEEN)
+
+    def _version(self) -> None:
+        """Moves with something that happens, and not because it is asked for."""
+        kind = type(self._plugin)
+        if kind.version is Plugin.version:
+            return
+        version = answers.version(self._subject.name, self._plugin)
+        if answers.moved(version, answers.version(self._subject.name, self._plugin)):
+            raise Broken(Finding("version", "version", "moves each time it is asked for", findings.VERSION))
+        if moves_only_with_nodes(kind):
+            known = self._versions.setdefault(self._engine.cluster.nodes.node_journal.position, version)
+            if answers.moved(known, version):
+                what = "moves although no node changed, which @moves_with_nodes rules out"
+                raise Broken(Finding("version", "version", what, findings.VERSION))
+
+    def _keeps_silent(self, pod: Pod, said: Answers) -> None:
+        """A policy that says it does not judge a pod, or pre-filter it, has nothing to say of it."""
+        sign = self._plugin.sign(pod)
+        for point, asked in (("judges", "filter"), ("pre_filters", "pre_filter")):
+            if answers.call(self._subject.name, point, getattr(self._plugin, point), sign) is False:
+                refused = next((key for key, answer in said.items() if key[0] == asked and answer), None)
+                if refused is not None:
+                    what = f"says that {asked} has nothing to say of the pod, which it refuses"
+                    raise Broken(Finding("silent", point, what, findings.SILENT, f"pod {pod.key}"))
 
     def _agree(self, pod: Pod) -> None:
         """Both forms, on every node. A policy that says nothing about the pod is not asked."""

@@ -20,7 +20,7 @@ from mooring.testing.conformance.watch import Watch, points_of, watched
 
 PROFILE = "default-scheduler"
 FIRST_ONLY = ("bind", "postFilter")  # one answer is enough there: the policy is asked before others
-ALONE = "queueSort"
+SORTS = "PrioritySort"
 
 
 class Subject:
@@ -37,6 +37,8 @@ class Subject:
         self.vocabulary = Vocabulary(policy, policy.Args() if own is None else own)
         self.watch = Watch(policy, self.vocabulary)
         registry._classes[policy.name] = watched(policy, self.watch)  # in its place, whatever file it is of
+        if {"less", "sort_key"} & set(self.points):  # there is one that sorts
+            registry._defaults = tuple(use for use in registry._defaults if use.name != SORTS)
         if policy.name not in {use.name for use in registry.default_multi_point()}:
             registry.enable(policy.name)
         self._registry = registry
@@ -54,6 +56,4 @@ class Subject:
 
     def _ordered(self, point: str, uses: Sequence[PluginUse]) -> tuple[PluginUse, ...]:
         own = tuple(use for use in uses if use.name == self.name)
-        if not own or point not in (*FIRST_ONLY, ALONE):
-            return tuple(uses)
-        return own if point == ALONE else (*own, *(use for use in uses if use.name != self.name))
+        return (*own, *(use for use in uses if use.name != self.name)) if point in FIRST_ONLY else tuple(uses)

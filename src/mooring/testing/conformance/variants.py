@@ -17,12 +17,15 @@ def variants(draft: Draft, vocabulary: Vocabulary) -> list[Draft]:
     number = sum(map(ord, draft.name))  # which of them come first is another one for each pod
     found = list(_variants(draft, vocabulary))
     turned = found[number % len(found) :] + found[: number % len(found)] if found else []
-    return [each._replace(name=f"{draft.name}-or-{n}") for n, each in enumerate(islice(turned, MOST))]
+    return [each._replace(name=f"{each.name}-or-{n}") for n, each in enumerate(islice(turned, MOST))]
 
 
 def _variants(draft: Draft, vocabulary: Vocabulary) -> Iterator[Draft]:
     for index in range(len(draft.calls)):
         yield draft._replace(calls=draft.calls[:index] + draft.calls[index + 1 :])
+    words = [word for word in vocabulary.words if word == word.lower() and "_" not in word][:3]
+    yield from (draft._replace(name=word) for word in words)
+    yield from (draft._replace(space=word) for word in ("other", *words))
     values = (*vocabulary.words, *vocabulary.plain, "1")
     for what in SAID:
         for key in vocabulary.read[f"pod {what}"]:

@@ -38,6 +38,7 @@ class Vocabulary:
         self.numbers = tuple(sorted(numbers))
         self.words = tuple(text for text in texts if WORD.fullmatch(text))[:MOST_WORDS]
         self.keys = tuple(_keys(texts))[:MOST_WORDS]
+        self.images = tuple(text + "app:1" if text.endswith("/") else text for text in texts if " " not in text)
         self.plain: tuple[str, ...] = PLAIN
         self.changed: list[str] = []  # what the policy has written to, where it may only read
 

@@ -19,7 +19,7 @@ import numpy as np
 from mooring.cluster.books.hook_calls import HookCalls
 from mooring.cluster.view import StaticNode
 from mooring.errors import PluginFailed
-from mooring.framework.api.answers import Mask, Rejections, shown
+from mooring.framework.api.answers import Mask, Rejections
 from mooring.framework.api.domain import DomainPlugin
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.points import POINTS
@@ -132,11 +132,11 @@ class Watch:
     def _failed(self, plugin: str, point: str, what: str) -> None:
         if plugin != self.policy.name:
             return
-        if isinstance(self._last, Status) and self._last.code is Code.ERROR and self._last.message in what:
+        last = self._last
+        if isinstance(last, Status) and last.message in what and (last.code is Code.ERROR or point in AWAITS):
             return  # it says itself that something went wrong
         about = about_of(self._asked)
-        answered = "returned" in what or "invalid score" in what
-        self.tell("fails", point, f"fails: {what}", findings.ANSWER if answered else findings.RAISES, about)
+        self.tell("fails", point, f"fails: {what}", _advice(what), about)
 
     def wrapped(self, point: str, hook: Callable[..., Any]) -> Callable[..., Any]:
         """A hook of a session, a hint: watched as points are."""
@@ -246,5 +246,9 @@ def _says_no(answer: Any) -> bool | None:
     return None
 
 
-def in_short(answer: Any) -> str:
-    return "None" if answer is None else answer.message if isinstance(answer, Status) else shown(answer)
+def _advice(what: str) -> str:
+    if "disagree" in what:
+        return findings.FORMS
+    if "does not declare" in what or "override sign" in what:
+        return findings.SCOPE
+    return findings.ANSWER if "returned" in what or "invalid score" in what else findings.RAISES
