@@ -103,7 +103,7 @@ class PermitReturnsTrue(Plugin):
 @breaks("score")
 class Random(Plugin):
     def score(self, cycle: Cycle, pod: Pod, node: Node) -> int:
-        return random.randint(0, 100)
+        return random.randint(0, 100) if TEAM in pod.labels else 50
 
 
 @breaks("filter")
@@ -132,11 +132,11 @@ class KeptClock(Plugin):
 
 @breaks("filter")
 class CountsQuestions(Stateful):
-    """Says no to every seventh question."""
+    """Says no to every ninetieth question."""
 
     def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Status | None:
         self.count[""] += 1
-        return unschedulable("node(s) were the seventh") if self.count[""] % 7 == 0 else None
+        return unschedulable("node(s) were the ninetieth") if self.count[""] % 90 == 0 else None
 
 
 @breaks("filter")
@@ -151,7 +151,7 @@ class KeepsFromOtherCycle(Stateful):
         return unschedulable("node(s) were of another team") if node.labels.get(TEAM) != wanted else None
 
 
-@breaks("filter")
+@breaks("filter_nodes")
 class FormsDiffer(Plugin):
     scope = Scope.ROW
 
@@ -162,15 +162,15 @@ class FormsDiffer(Plugin):
         return nodes.pod_count <= 5
 
 
-@breaks("score")
+@breaks("score_nodes")
 class ScoresDiffer(Plugin):
     scope = Scope.ROW
 
     def score(self, cycle: Cycle, pod: Pod, node: Node) -> int:
-        return min(100, node.free("cpu") * 100 // max(1, node.allocatable("cpu")) if node.free("cpu") > 0 else 0)
+        return min(node.free("cpu") // 100, 100)
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> np.ndarray:
-        return np.clip(nodes.free("cpu") * 100 // np.maximum(1, nodes.allocatable("cpu")) + 1, 0, 100)
+        return np.clip(nodes.free("cpu") // 100, 0, 90)
 
 
 @breaks("score")
@@ -245,7 +245,9 @@ class HintSkips(Plugin):
     scope = Scope.STATIC
 
     def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Status | None:
-        return None if node.labels.get(TEAM) == pod.labels.get(TEAM) else unresolvable("node(s) were of others")
+        return (
+            None if node.labels.get(TEAM) == pod.labels.get(TEAM) else unresolvable("node(s) were of others")
+        )
 
     def events(self) -> tuple[Interest, ...]:
         return (Interest("Node", Action.ADD | Action.UPDATE_NODE_LABEL, self.helps),)
@@ -505,7 +507,7 @@ class Zones(DomainState):
         return copy
 
 
-@breaks("filter")
+@breaks("filter_nodes")
 class ZonesNeverEmpty(DomainPlugin):
     def domain(self, cycle: Cycle, pod: Pod) -> Zones:
         return Zones()

@@ -19,6 +19,7 @@ class YieldingApi:
 
     def __init__(self) -> None:
         self.bound: list[str] = []
+        self.elsewhere = ThreadPoolExecutor(1)  # whoever checks may have a loop running
 
     async def bind(self, pod: Pod, node_name: str) -> None:
         self.bound.append(pod.metadata.uid)
@@ -44,8 +45,7 @@ def carry_out(engine: Engine, bind: Bind, api: YieldingApi) -> str:
         await asyncio.wait_for(work, LONGEST_S)
 
     try:
-        with ThreadPoolExecutor(1) as elsewhere:  # whoever checks may have a loop running here
-            elsewhere.submit(asyncio.run, run()).result()
+        api.elsewhere.submit(asyncio.run, run()).result()
     except (BindingFailed, TimeoutError) as error:
         return str(error) or "it takes too long"
     return ""

@@ -83,7 +83,9 @@ class Step(NamedTuple):
                 return f"there is {drafts}"
             case "ask" | "retry":
                 times = f", {self.amount} times" if self.amount > 1 else ""
-                return f"{drafts} to be placed{'' if self.fate == 'bound' else ', not bound in the end'}{times}"
+                return (
+                    f"{drafts} to be placed{'' if self.fate == 'bound' else ', not bound in the end'}{times}"
+                )
             case "run":
                 return f"{self.amount} x {drafts} running on {self.name}"
             case "change":
@@ -103,7 +105,7 @@ class Drawing:
         self._nodes = [each for each in examples if isinstance(each, NodeBuilder)]
         values = (*vocabulary.words, *(str(number) for number in vocabulary.numbers))
         own = draw.sample(values, min(len(values), 4))
-        self._values = (*own, *vocabulary.plain, "1", "3", "true")
+        self._values = (*own, *vocabulary.plain, "1", "3")
         self._keys = {role: self._some_keys(tuple(read)) for role, read in vocabulary.read.items()}
         self._resources = tuple(key for key in vocabulary.keys if "/" in key)[:3]
         self._tight = seed % 5 == 1  # nodes fill up, so that pods have to make room
@@ -118,7 +120,9 @@ class Drawing:
         self._there: list[str] = []
 
     def case(self) -> list[Step]:
-        steps = [self._put() for _ in range(self._draw.randint(1, 2) if self._wake else self._draw.randint(2, 5))]
+        steps = [
+            self._put() for _ in range(self._draw.randint(1, 2) if self._wake else self._draw.randint(2, 5))
+        ]
         if self._crowd:
             steps.append(self._run_many())
         if self._alike or self._wake:  # so many that whatever has a limit is full
@@ -140,9 +144,11 @@ class Drawing:
 
     def _name(self, kind: str) -> str:
         self._count += 1
-        words = [word.lower() for word in self._vocabulary.words if "_" not in word]
-        word = self._draw.choice(words) if words and self._draw.random() < 0.2 else kind
-        return f"{word}-{self._count}"
+        words, drawn = self._vocabulary.names, self._draw.random()
+        if not words or drawn > 0.3:
+            return f"{kind}-{self._count}"
+        word = self._draw.choice(words)
+        return f"{word}-{self._count}" if drawn < 0.2 else f"{kind}-{self._count}-{word}"
 
     def _put(self) -> Step:
         name = self._name("node")
@@ -181,12 +187,13 @@ class Drawing:
         return "app:1", "app:2", *self._vocabulary.images
 
     def _words(self, kind: str, often: float) -> list[Call]:
-        calls: list[Call] = []
-        for what in ("label", "annotation"):
-            for key in dict.fromkeys(self._keys[f"{kind} {what}"]):
-                if self._draw.random() < often:
-                    calls.append((what, (key, self._draw.choice(self._values)), {}))
-        return calls
+        draw, values = self._draw, self._values
+        return [
+            (what, (key, draw.choice(values)), {})
+            for what in ("label", "annotation")
+            for key in dict.fromkeys(self._keys[f"{kind} {what}"])
+            if draw.random() < often
+        ]
 
     def _pod(self, name: str = "") -> Draft:
         draw = self._draw
@@ -206,8 +213,7 @@ class Drawing:
             if draw.random() < 0.2:
                 calls.append(("requests", (), {resource: draw.choice((1, 2))}))
         calls += [] if self._wake else self._rarer()
-        spaces = [word for word in self._vocabulary.words if word == word.lower() and "_" not in word]
-        space = draw.choice(("other", *spaces)) if draw.random() < 0.15 else "default"
+        space = draw.choice(("other", *self._vocabulary.names)) if draw.random() < 0.15 else "default"
         return Draft("pod", name, tuple(calls), space=space)
 
     def _rarer(self) -> list[Call]:

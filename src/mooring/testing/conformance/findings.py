@@ -24,7 +24,7 @@ class Finding(msgspec.Struct, frozen=True):
         return f"{self.point}: {self.what}{about}. {self.advice}"
 
 
-class Broken(Exception):  # noqa: N818 - caught within the check: it ends a case
+class Broken(Exception):
     """A case has found something."""
 
     def __init__(self, finding: Finding) -> None:
@@ -37,7 +37,9 @@ RAISES = "Whatever a pod or a node says, a point answers; what is missing has to
 ANSWER = "docs/plugin-guide.md tells what each point may answer"
 FORMS = "Both forms must say the same of every node; the per-node form alone is enough"
 PURE = "Asking must change nothing: what belongs to one attempt goes into cycle.write, counts into a Book"
-CLOCK = "A run would not repeat: read cycle.now or handle.now, draw from handle.random, read objects by a lister"
+CLOCK = (
+    "A run would not repeat: read cycle.now or handle.now, draw from handle.random, read objects by a lister"
+)
 BETWEEN = "Keep what one point tells a later one in cycle.write, not on self: others are tried meanwhile"
 SIGNED = "Put what is read into what sign returns, or leave sign out"
 SIGN = "sign must be a function of the pod alone, and hashable"

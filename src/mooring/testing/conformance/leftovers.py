@@ -28,15 +28,17 @@ def still_held(plugin: Plugin, gone: Sequence[Pod]) -> str:
     return ""
 
 
+def _drops_old(value: Any) -> bool:
+    return isinstance(value, deque) and value.maxlen is not None
+
+
 def _mentioned(value: Any, depth: int) -> Iterator[str]:
     """The words and pods in a table. Those that drop what is old by themselves may hold anything."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Pod):
         yield value.metadata.uid
-    elif isinstance(value, (Handle, Book, Plugin, OrderedDict)) or depth == 0:
-        return
-    elif isinstance(value, deque) and value.maxlen is not None:
+    elif depth == 0 or isinstance(value, (Handle, Book, Plugin, OrderedDict)) or _drops_old(value):
         return
     elif isinstance(value, Mapping):
         for key, each in list(value.items()):

@@ -9,11 +9,19 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
 
-CLOCKS = {f"time.{name}" for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "sleep")}
+CLOCKS = {
+    f"time.{name}" for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "sleep")
+}
 OTHERS = {"posix.urandom", "nt.urandom", "_io.open", "io.open", "posix.open", "_socket.getaddrinfo"}
 UNREPEATABLE = CLOCKS | OTHERS
 OF_DATES = frozenset({"now", "utcnow", "today"})
-AT_LIBERTY = ("logging", "warnings", "traceback", "linecache", "importlib")  # what is written is not decided by
+AT_LIBERTY = (
+    "logging",
+    "warnings",
+    "traceback",
+    "linecache",
+    "importlib",
+)  # what is written is not decided by
 
 
 class Listener:
@@ -40,7 +48,7 @@ class Listener:
         if event == "c_call":
             name = _named(called)
         elif event == "call" and frame.f_globals.get("__name__") == "random":
-            name = "random" if frame.f_locals.get("self") is random._inst else ""  # type: ignore[attr-defined]
+            name = "random" if frame.f_locals.get("self") is random._inst else ""
         else:
             return
         if name and self._counts(frame):
@@ -59,7 +67,7 @@ class Listener:
 def _named(called: Any) -> str:
     """The name of a call that is different each time; "" of any other."""
     owner = getattr(called, "__self__", None)
-    if owner is random._inst or isinstance(owner, random.SystemRandom):  # type: ignore[attr-defined]
+    if owner is random._inst or isinstance(owner, random.SystemRandom):
         return f"random.{called.__name__}"
     if isinstance(owner, type) and issubclass(owner, datetime.date) and called.__name__ in OF_DATES:
         return f"{owner.__name__}.{called.__name__}"

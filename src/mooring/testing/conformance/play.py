@@ -87,7 +87,9 @@ class Player:
         """What is kept is not what is found. Forms that differ, and answers that change, are a reason."""
         told = KEPT.match(text)
         if told is None:
-            return Finding("check", "books", text or "what is known does not follow from the pods", findings.BOOKS)
+            return Finding(
+                "check", "books", text or "what is known does not follow from the pods", findings.BOOKS
+            )
         key, node, kept, found = told.groups()
         try:
             if (pod := self._pods.get(key.partition("/")[2])) is not None:
@@ -181,30 +183,33 @@ class Player:
 
     def _retry(self, step: Step) -> None:
         """One pod takes a place and gives it back, again and again: nothing may be left of it."""
-        draft, before, first, last = step.drafts[0], None, None, None
-        held = {uid: placed.node for uid, placed in self.engine.cluster.pods.by_uid.items()}
+        draft, before, passed = step.drafts[0], None, set[tuple[str, str]]()
+        held = self._held()
         for number in range(step.amount + 1):
             pod = self._come(draft)
             if number in (0, step.amount) and self._plugin.sign(pod) is not None:
                 said = self._probes.answers(self.engine.specs.shared(pod))
                 if before is None:
                     before = said
-                elif held != {uid: placed.node for uid, placed in self.engine.cluster.pods.by_uid.items()}:
-                    break  # others came or went for it
                 elif (difference := differing(before, said)) is not None:
                     self._tell_undone(pod, number, *difference)
-            start = len(self.log)
+            self._watch.held.clear()
             self._fate = step.fate
             self._schedule()
             self._fate = "bound"
-            last = next((entry for entry in self.log[start:] if entry[1] == pod.key), None)
-            first = first or last
+            for (point, node), refused in self._watch.held.items():
+                if refused and (point, node) in passed:
+                    self._tell_undone(pod, number, point, node, "yes", "no")
+                passed |= set() if refused else {(point, node)}
             del self._pods[draft.name]
             self._handle(PodDeleted(pod))
             self._gone.append(pod)
-        if first and last and first[0] == "Bind" and last[0] == "Wait" and self._subject.name in last[4]:
-            self._tell_undone(pod, step.amount, "reserve", first[2], "yes", f"no ({last[3]})")
+            if held != self._held():
+                break  # others came or went for it
         self._schedule()
+
+    def _held(self) -> dict[str, str]:
+        return {uid: placed.node for uid, placed in self.engine.cluster.pods.by_uid.items()}
 
     def _tell_undone(self, pod: Pod, times: int, point: str, node: str, before: str, after: str) -> None:
         about = f"pod {pod.key}" + (f", node {node}" if node else "")
@@ -259,7 +264,9 @@ class Player:
             done = carry_out(self.engine, bind, self._api)
             if not done and "bind" in self._subject.points and pod.metadata.uid not in self._api.bound:
                 what = "answers that the pod is bound, and nobody has bound it"
-                raise Broken(Finding("bind", "bind", what, findings.BINDS, f"pod {pod.key}, node {node_name}"))
+                raise Broken(
+                    Finding("bind", "bind", what, findings.BINDS, f"pod {pod.key}, node {node_name}")
+                )
             why = why or done
         if why:
             self._handle(BindFailed(pod, node_name, why))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from mooring.engine.engine import Engine
@@ -80,7 +81,9 @@ class Probes:
         for other in map(self._engine.specs.shared, others):
             if self._plugin.sign(other) == sign and classes.of(other).matches == mine.matches:
                 alone = self.answers(pod) if alone is None else alone
-                when = f"alike by sign: pod {other.key}, which has {_read_of(other)} rather than {_read_of(pod)}"
+                when = (
+                    f"alike by sign: pod {other.key}, which has {_read_of(other)} rather than {_read_of(pod)}"
+                )
                 self._same(when, alone, self.answers(other), pod, findings.SIGNED)
 
     def _signs(self, pod: Pod, others: Sequence[Pod]) -> bool:
@@ -111,7 +114,12 @@ class Probes:
             return True
         answer = answers.call(self._subject.name, "pre_filter", method, cycle, pod)
         said["pre_filter", ""] = answer
-        return not (isinstance(answer, Status) and answer.code in REJECTIONS | {Code.SKIP, Code.ERROR})
+        if isinstance(answer, Status) and answer.code is Code.SKIP:
+            cycle.skip_filter |= {self._subject.name}
+        return not (isinstance(answer, Status) and answer.code in REJECTIONS | {Code.ERROR})
+
+    def _filter_in(self, cycle: Cycle) -> Filter | None:
+        return None if self._subject.name in cycle.skip_filter else self._filter
 
     def _judge(self, cycle: Cycle, pod: Pod, said: Answers, between: Callable[[], object] | None) -> None:
         engine, view = self._engine, self._engine.view
@@ -120,7 +128,7 @@ class Probes:
         try:
             for node in view.nodes:
                 status = None
-                if (form := self._filter) is not None:
+                if (form := self._filter_in(cycle)) is not None:
                     status = form.one(cycle, form.shown(pod), form.view(node), nodes, view)
                     said["filter", node.name] = status
                 if status is None:
@@ -193,15 +201,15 @@ class Probes:
         views = () if self._plugin.scope.kept else self._engine.view.nodes
         self._engine.placer.evaluating = True
         try:
-            if self._filter is not None:
-                check_agreement(self._filter, cycle, pod, self._engine.cluster)
+            if (form := self._filter_in(cycle)) is not None:
+                check_agreement(form, cycle, pod, self._engine.cluster)
             self._engine.placer.evaluating = False
             if self._scorer is not None and self._pre_score(cycle, pod, list(views)):
                 self._engine.placer.evaluating = True
                 check_agreement(self._scorer, cycle, pod, self._engine.cluster)
         finally:
             self._engine.placer.evaluating = False
-        if isinstance(self._plugin, DomainPlugin):
+        if isinstance(self._plugin, DomainPlugin) and self._filter_in(cycle) is not None:
             what = self._plugin.rehearse(cycle, pod, self._engine.view.nodes)
             if what:
                 raise Broken(Finding("forms", "domain", what, findings.FORMS, f"pod {pod.key}"))
@@ -219,7 +227,7 @@ class Probes:
                 what = f"says {scores} of {values}, and then something else, or changes what it is given"
                 raise Broken(Finding("normalize", "normalize", what, findings.PURE))
             ranked = [score for value, score in zip(values, scores, strict=True) if value >= 0]
-            pairs = list(zip(ranked, ranked[1:], strict=False))  # what is below 0 may be a mark
+            pairs = list(pairwise(ranked))  # what is below 0 may be a mark
             rises |= any(low < high for low, high in pairs)
             falls |= any(low > high for low, high in pairs)
             if rises and falls:
@@ -239,7 +247,7 @@ def differing(first: Answers, second: Answers) -> tuple[str, str, str, str] | No
     """The first thing of which two answers are different: point, node, and what was said each time."""
     for key in {**first, **second}:
         if first.get(key) != second.get(key):
-            return (*key, *(_said(given, key) for given in (first, second)))
+            return *key, _said(first, key), _said(second, key)
     return None
 
 

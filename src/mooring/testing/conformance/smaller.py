@@ -43,11 +43,12 @@ def _smaller(steps: Case) -> Iterator[Case]:
 def _simpler(step: Step) -> Iterator[Step]:
     if len(step.drafts) > 1:
         yield step._replace(drafts=step.drafts[:1])
+        yield step._replace(drafts=step.drafts[len(step.drafts) // 2 :])
+        yield step._replace(drafts=step.drafts[1:])
     if step.amount > 3 and step.what in ("run", "retry"):
         yield step._replace(amount=step.amount // 2)
-    if len(step.drafts) == 1:
-        for draft in _plainer(step.drafts[0]):
-            yield step._replace(drafts=(draft,))
+    for plainer in zip(*map(_plainer, step.drafts), strict=False):  # pods that come together are alike
+        yield step._replace(drafts=plainer)
 
 
 def _plainer(draft: Draft) -> Iterator[Draft]:

@@ -10,7 +10,6 @@ from mooring.testing.conformance.subject import Subject
 
 FORMS = {"filter": ("filter", "filter_nodes"), "score": ("score", "score_nodes")}
 OBJECTS = frozenset({"object_seen"})  # needs objects of kinds that only the policy knows
-SAYS_NO = {"filter": "filter", "permit": "permit", "pre_enqueue": "pre_enqueue"}
 SESSION = ("predicate", "pre_predicate")
 STATUSES = frozenset({"unschedulable", "unresolvable", "pending", "wait", "Status"})
 
@@ -23,7 +22,11 @@ def untried(subject: Subject, rounds: int) -> Finding | None:
             what = f"was never once called in {rounds} rounds"
             return Finding("never", point, what, findings.SHOW_ONE)
     asked = ["filter"] if {"filter", "filter_nodes"} & set(subject.points) else []
-    asked += [point for point in ("permit", "pre_enqueue") if point in subject.points and _can_refuse(subject, point)]
+    asked += [
+        point
+        for point in ("permit", "pre_enqueue")
+        if point in subject.points and _can_refuse(subject, point)
+    ]
     for point in (*asked, *(kind for kind in SESSION if watch.calls[kind])):
         if not watch.no[point]:
             what = f"never once says no: {_calls(subject, point)} calls{_read(subject)}"
@@ -47,4 +50,8 @@ def _read(subject: Subject) -> str:
 def _can_refuse(subject: Subject, point: str) -> bool:
     """Whether the method has anything to refuse with. One that only follows what happens has not."""
     code: Any = getattr(getattr(subject.policy, point), "__code__", None)
-    return code is None or bool(STATUSES & set(code.co_names)) or any(name.startswith("_") for name in code.co_names)
+    return (
+        code is None
+        or bool(STATUSES & set(code.co_names))
+        or any(name.startswith("_") for name in code.co_names)
+    )

@@ -23,7 +23,7 @@ def variants(draft: Draft, vocabulary: Vocabulary) -> list[Draft]:
 def _variants(draft: Draft, vocabulary: Vocabulary) -> Iterator[Draft]:
     for index in range(len(draft.calls)):
         yield draft._replace(calls=draft.calls[:index] + draft.calls[index + 1 :])
-    words = [word for word in vocabulary.words if word == word.lower() and "_" not in word][:3]
+    words = vocabulary.names[:3]
     yield from (draft._replace(name=word) for word in words)
     yield from (draft._replace(space=word) for word in ("other", *words))
     values = (*vocabulary.words, *vocabulary.plain, "1")

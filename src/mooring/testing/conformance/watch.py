@@ -34,6 +34,7 @@ from mooring.testing.conformance.vocabulary import Vocabulary
 
 AWAITS = frozenset({"pre_bind", "bind", "post_bind"})  # may look at clocks and do I/O
 LOOKED_AT_CLOSELY = 40  # calls of each point in a case: looking closely takes time
+HOLDS = ("reserve", "permit")
 FORMS_OF = {"filter_nodes": "filter", "score_nodes": "score"}
 NO = REJECTIONS | {Code.WAIT}
 
@@ -48,6 +49,7 @@ class Watch:
         self.yes: Counter[str] = Counter()
         self.no: Counter[str] = Counter()
         self.found: Finding | None = None
+        self.held: dict[tuple[str, str], bool] = {}  # whether a point that holds a place refused it, by node
         self._asking = False
         self._asked: tuple[Any, ...] = ()  # what the last call was about
         self._last: Any = None
@@ -81,6 +83,8 @@ class Watch:
             self._asking = False
         if inspect.isawaitable(answer):
             return self._awaited(point, answer)
+        if point in HOLDS:
+            self.held[point, arguments[2]] = isinstance(answer, Status) and answer.code in REJECTIONS
         return self._answered(point, answer)
 
     def _called(self, point: str, method: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
@@ -119,7 +123,9 @@ class Watch:
 
         def book_failed(calls: HookCalls, book: Any, hook: str, error: BaseException) -> None:
             log(calls, book, hook, error)
-            if type(book).__module__ == self.policy.__module__ or not type(book).__module__.startswith("mooring."):
+            if type(book).__module__ == self.policy.__module__ or not type(book).__module__.startswith(
+                "mooring."
+            ):
                 what = f"raises {type(error).__name__}: {error}"
                 self.tell("book", f"{book.name}.{hook}", what, findings.BOOKS)
 
@@ -153,8 +159,7 @@ def watched(policy: type[Plugin], watch: Watch) -> type[Plugin]:
     if signs_itself(policy):
         body["sign"] = _point(policy, "sign", watch)
     names = {name: getattr(policy, name) for name in ("__module__", "__qualname__", "__doc__", "name")}
-    made = type(policy.__name__, (policy,), {**body, **names})
-    return made
+    return type(policy.__name__, (policy,), {**body, **names})
 
 
 def points_of(policy: type[Plugin]) -> list[str]:
@@ -171,7 +176,9 @@ def points_of(policy: type[Plugin]) -> list[str]:
 
 def _point(policy: type[Plugin], point: str, watch: Watch) -> Callable[..., Any]:
     plain = inspect.getattr_static(policy, point)
-    of_values = inspect.isfunction(plain) and point == "normalize" and len(inspect.signature(plain).parameters) == 1
+    of_values = (
+        inspect.isfunction(plain) and point == "normalize" and len(inspect.signature(plain).parameters) == 1
+    )
     method = getattr(policy, point)
 
     @functools.wraps(method)
@@ -225,7 +232,12 @@ def about_of(arguments: tuple[Any, ...]) -> str:
 
 def _as_bytes(arguments: tuple[Any, ...]) -> list[bytes]:
     objects = (each.object if isinstance(each, StaticNode) else each for each in arguments)
-    return [msgspec.json.encode(each) if isinstance(each, msgspec.Struct) and not hasattr(each, "written") else b"" for each in objects]
+    return [
+        msgspec.json.encode(each)
+        if isinstance(each, msgspec.Struct) and not hasattr(each, "written")
+        else b""
+        for each in objects
+    ]
 
 
 def _says_no(answer: Any) -> bool | None:
