@@ -64,6 +64,9 @@ chaos: $(READY) ## everything fails at random for 20 minutes; gaps without binds
 bench: $(READY) ## everything that has a target, scaled to this machine; fails when one is missed
 	$(BIN)/python -m benchmarks.bars
 
+faults: $(READY) ## small faults planted in a copy of the source, one at a time: which the tests catch (FAULTS: some of them)
+	$(BIN)/python tests/planted_faults.py $(FAULTS)
+
 soak: $(READY) ## a million one-off pods (SOAK_PODS), then long random comparisons (SOAK_EXAMPLES, SOAK_CPU_SECONDS)
 	$(BIN)/python tests/soak_pods.py --pods $(SOAK_PODS)
 	@SOAK_EXAMPLES=$(SOAK_EXAMPLES) SOAK_CPU_SECONDS=$(SOAK_CPU_SECONDS) SOAK_SEED=$(SOAK_SEED) \

@@ -69,7 +69,7 @@ def test_a_policy_that_cannot_be_loaded_is_told_so() -> None:
         def pre_fliter(self, cycle: Cycle, pod: Pod) -> None:
             return None
 
-    with pytest.raises(ConformanceError, match="Misspelt cannot be loaded.*pre_filter"):
+    with pytest.raises(ConformanceError, match=r"(?s)Misspelt cannot be loaded.*pre_filter"):
         check_conformance(Misspelt)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from mooring.testing.conformance.cases import Draft, Step
 from mooring.testing.conformance.findings import Finding
 
-MOST_STEPS = 2500  # to be played in all
+MOST_STEPS = 1200  # to be played in all
 Case = list[Step]
 Play = Callable[[Sequence[Step]], Finding | None]
 
