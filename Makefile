@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SOAK_PODS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test e2e conformance cluster check arena peer chaos bench soak fuzz lock clean
+.PHONY: help setup demo test e2e conformance cluster check arena peer chaos bench faults soak fuzz lock clean
 
 help: ## what can be done here
 	@grep -E '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12

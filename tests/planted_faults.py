@@ -4,8 +4,8 @@
     python tests/planted_faults.py backoff ties    those whose file is called so
     python tests/planted_faults.py --list          what would be planted
 
-A suite that was made quicker must catch the same. A fault whose text is no longer there, or there twice, is an
-error: it has to be planted anew. Exit code 1 when a fault is not caught, 2 when one cannot be planted.
+A suite that was made quicker must catch the same. A fault whose text is no longer there, or there twice, is
+an error: it has to be planted anew. Exit code 1 when a fault is not caught, 2 when one cannot be planted.
 """
 
 # ruff: noqa: T201 - whoever runs it reads it

@@ -36,6 +36,7 @@ from mooring import (
     unschedulable,
     wait,
 )
+from mooring.model.objects import Object
 
 TEAM = "example.com/team"
 BROKEN: dict[type[Plugin], str] = {}  # and the point that the check names
@@ -511,3 +512,58 @@ class Zones(DomainState):
 class ZonesNeverEmpty(DomainPlugin):
     def domain(self, cycle: Cycle, pod: Pod) -> Zones:
         return Zones()
+
+
+@breaks("object_seen")
+class ObjectSeenRaises(Plugin):
+    reads = ("example.com/v1/racks",)
+
+    def object_seen(self, before: Object | None, after: Object | None) -> None:
+        raise RuntimeError("who is that?")
+
+    def score(self, cycle: Cycle, pod: Pod, node: Node) -> int:
+        return 0
+
+
+@breaks("pod_seen")
+class PodSeenRaises(Stateful):
+    def pod_seen(self, pod: Pod) -> None:
+        self.kept[pod.labels["app"]] = pod.name
+
+    def score(self, cycle: Cycle, pod: Pod, node: Node) -> int:
+        return 0
+
+
+@breaks("unreserve")
+class UnreserveRaises(Plugin):
+    def reserve(self, cycle: Cycle, pod: Pod, node_name: str) -> None:
+        cycle.write("reserved", node_name)
+
+    def unreserve(self, cycle: Cycle, pod: Pod, node_name: str) -> None:
+        raise ValueError("it is not there any more")
+
+
+@breaks("filter")
+class TouchesTooFew(Plugin):
+    """A book about racks that marks the one node only."""
+
+    scope = Scope.ROW
+
+    class Racks(Book[str, int]):
+        marks_rows = True
+
+        def added(self, pod: Pod, node: StaticNode) -> None:
+            self.add(node.labels.get("rack", ""), +1)
+            self.touch(node.name)
+
+        def removed(self, pod: Pod, node: StaticNode) -> None:
+            self.add(node.labels.get("rack", ""), -1)
+            self.touch(node.name)
+
+    def __init__(self, args: PluginArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._racks = handle.book(self.Racks)
+
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Status | None:
+        full = self._racks.count(node.labels.get("rack", "")) >= 3
+        return unschedulable("node(s) were in full racks") if full else None

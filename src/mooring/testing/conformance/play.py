@@ -16,6 +16,9 @@ from mooring.engine.events import (
     NodeAdded,
     NodeChanged,
     NodeDeleted,
+    ObjectAdded,
+    ObjectChanged,
+    ObjectDeleted,
     PodAdded,
     PodChanged,
     PodDeleted,
@@ -23,7 +26,7 @@ from mooring.engine.events import (
 )
 from mooring.errors import InvariantError, PluginFailed
 from mooring.framework.api.cycle import Cycle
-from mooring.model.objects import Node, Pod
+from mooring.model.objects import Node, Object, ObjectMeta, Pod
 from mooring.testing.conformance import findings
 from mooring.testing.conformance.binding import YieldingApi, carry_out
 from mooring.testing.conformance.cases import Draft, Step
@@ -181,6 +184,17 @@ class Player:
             del self._pods[other.name]
             self._handle(PodDeleted(other))
 
+    def _show_objects(self) -> None:
+        """Objects of the kinds a policy reads come and go, with nothing in them."""
+        if "object_seen" not in self._subject.points:
+            return
+        for read in self._subject.policy.reads or ("ConfigMap",):
+            version, _, kind = read.rpartition("/")
+            meta = ObjectMeta(name="empty", namespace="default", uid="empty")
+            made = Object(api_version=version or "v1", kind=kind, metadata=meta, data={})
+            for event in (ObjectAdded(made), ObjectChanged(made), ObjectDeleted(made)):
+                self._handle(event)
+
     def _retry(self, step: Step) -> None:
         """One pod takes a place and gives it back, again and again: nothing may be left of it."""
         draft, before, passed = step.drafts[0], None, set[tuple[str, str]]()
@@ -283,6 +297,7 @@ class Player:
     def _end(self) -> None:
         """Pods that wait are let go, everything goes, and the policy has to have forgotten it."""
         self.engine.network()
+        self._show_objects()
         self._pass(1000)
         self.engine.check(afresh=True)
         for name in list(self._pods):

@@ -9,7 +9,6 @@ from mooring.testing.conformance.findings import Finding
 from mooring.testing.conformance.subject import Subject
 
 FORMS = {"filter": ("filter", "filter_nodes"), "score": ("score", "score_nodes")}
-OBJECTS = frozenset({"object_seen"})  # needs objects of kinds that only the policy knows
 SESSION = ("predicate", "pre_predicate")
 STATUSES = frozenset({"unschedulable", "unresolvable", "pending", "wait", "Status"})
 
@@ -18,7 +17,7 @@ def untried(subject: Subject, rounds: int) -> Finding | None:
     """What was not tried, if anything."""
     watch = subject.watch
     for point in subject.points:
-        if not watch.calls[point] and point not in OBJECTS:
+        if not watch.calls[point]:
             what = f"was never once called in {rounds} rounds"
             return Finding("never", point, what, findings.SHOW_ONE)
     asked = ["filter"] if {"filter", "filter_nodes"} & set(subject.points) else []

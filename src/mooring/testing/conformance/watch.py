@@ -34,6 +34,7 @@ from mooring.testing.conformance.vocabulary import Vocabulary
 
 AWAITS = frozenset({"pre_bind", "bind", "post_bind"})  # may look at clocks and do I/O
 LOOKED_AT_CLOSELY = 40  # calls of each point in a case: looking closely takes time
+MISSES = ("KeyError", "TypeError", "AttributeError", "IndexError", "ValueError")
 HOLDS = ("reserve", "permit")
 FORMS_OF = {"filter_nodes": "filter", "score_nodes": "score"}
 NO = REJECTIONS | {Code.WAIT}
@@ -51,6 +52,7 @@ class Watch:
         self.found: Finding | None = None
         self.held: dict[tuple[str, str], bool] = {}  # whether a point that holds a place refused it, by node
         self._asking = False
+        self._point = ""  # of the last call
         self._asked: tuple[Any, ...] = ()  # what the last call was about
         self._last: Any = None
         self._close: Counter[str] = Counter()
@@ -76,7 +78,7 @@ class Watch:
         self._close[point] += 1
         if self._asking:  # it asks itself
             return method(*arguments)
-        self._asking, self._asked = True, arguments
+        self._asking, self._asked, self._point = True, arguments, point
         try:
             answer = self._called(point, method, arguments)
         finally:
@@ -141,6 +143,10 @@ class Watch:
         last = self._last
         if isinstance(last, Status) and last.message in what and (last.code is Code.ERROR or point in AWAITS):
             return  # it says itself that something went wrong
+        if point == "following":  # what the API server says
+            point = self._point
+        if point == "object_seen" and any(word in what for word in MISSES):
+            return  # objects that are made up have nothing in them
         about = about_of(self._asked)
         self.tell("fails", point, f"fails: {what}", _advice(what), about)
 
