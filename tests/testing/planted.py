@@ -31,6 +31,7 @@ from mooring import (
     StaticNode,
     Status,
     Task,
+    error,
     reads_spec_only,
     unresolvable,
     unschedulable,
@@ -567,3 +568,9 @@ class TouchesTooFew(Plugin):
     def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Status | None:
         full = self._racks.count(node.labels.get("rack", "")) >= 3
         return unschedulable("node(s) were in full racks") if full else None
+
+
+@breaks("reserve")
+class ReserveOnlyErrs(Plugin):
+    def reserve(self, cycle: Cycle, pod: Pod, node_name: str) -> Status | None:
+        return error("the inventory cannot be reached")

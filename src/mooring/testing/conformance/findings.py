@@ -64,4 +64,3 @@ REPEATS = "Keep nothing on the class or in the module: the same events must give
 BINDS = "Bind with handle.api.bind, or answer skip() and leave it to the next binder"
 SILENT = "judges and pre_filters answer False only for signatures of which the points say nothing"
 VERSION = "version moves when answers change for a reason outside node and pod, and only then"
-READS = 'Name the kind in reads = ("...",): a live scheduler follows only what is named'

@@ -31,7 +31,7 @@ def untried(subject: Subject, rounds: int) -> Finding | None:
             what = f"never once says no: {_calls(subject, point)} calls{_read(subject)}"
             return Finding("never no", point, what, findings.SHOW_ONE)
     for point in ("filter", "reserve", "permit", "pre_bind"):
-        if point in subject.points and not watch.yes[point] and watch.no[point]:
+        if watch.calls[point] and not watch.yes[point]:
             what = f"never once lets a pod pass: {_calls(subject, point)} calls{_read(subject)}"
             return Finding("never yes", point, what, findings.SHOW_ONE)
     return None

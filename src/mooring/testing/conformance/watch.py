@@ -109,9 +109,9 @@ class Watch:
 
     def _answered(self, point: str, answer: Any) -> Any:
         self._last = answer
-        said = _says_no(answer)
-        if said is not None:
-            (self.no if said else self.yes)[FORMS_OF.get(point, point)] += 1
+        yes, no = _says(answer)
+        self.yes[FORMS_OF.get(point, point)] += yes
+        self.no[FORMS_OF.get(point, point)] += no
         return answer
 
     @contextmanager
@@ -246,22 +246,22 @@ def _as_bytes(arguments: tuple[Any, ...]) -> list[bytes]:
     ]
 
 
-def _says_no(answer: Any) -> bool | None:
-    """Whether an answer is a no; None when it is neither yes nor no."""
+def _says(answer: Any) -> tuple[bool, bool]:
+    """Whether there is a yes in an answer, and a no; an error is neither."""
     match answer:
         case None | True:
-            return False
+            return True, False
         case False:
-            return True
+            return False, True
         case Status(code=code):
-            return code in NO
+            return code not in NO and code is not Code.ERROR, code in NO
         case Mask(ok=ok):
-            return not np.all(ok)
+            return _says(ok)
         case np.ndarray() if answer.dtype == np.bool_:
-            return not answer.all()
+            return bool(answer.any()), not answer.all()
         case Rejections(numbers=numbers):
-            return len(numbers) > 0
-    return None
+            return not len(numbers), len(numbers) > 0
+    return False, False
 
 
 def _advice(what: str) -> str:
