@@ -8,15 +8,16 @@ import pytest
 
 from mooring import Cycle, Node, Plugin, Pod, Scope, Status, unschedulable
 from mooring.testing import check_conformance, node, pod
-from mooring.testing.conformance import ConformanceError
+from mooring.testing.conformance import ConformanceError, smaller
 from tests.testing.planted import BROKEN, TEAM, HidesLabel, UnreserveForgets
 from tests.testing.sound import SOUND, Binds, Crowded
 
-FEW = 3  # rounds: enough to see that nothing is told in vain, without all that could be
+FEW = 2  # rounds: enough to see that nothing is told in vain, without all that could be
 
 
 @pytest.mark.parametrize("policy", BROKEN, ids=lambda policy: policy.__name__)
-def test_what_is_broken_is_found(policy: type[Plugin]) -> None:
+def test_what_is_broken_is_found(policy: type[Plugin], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smaller, "MOST_STEPS", 0)  # that cases are made smaller is tested below
     with pytest.raises(ConformanceError, match=rf" at {BROKEN[policy]}: ") as found:
         check_conformance(policy)
     assert policy.name in str(found.value)
