@@ -9,6 +9,7 @@ from mooring.testing.conformance.findings import Finding
 from mooring.testing.conformance.subject import Subject
 
 FORMS = {"filter": ("filter", "filter_nodes"), "score": ("score", "score_nodes")}
+ENOUGH = 20  # calls to say no at
 SESSION = ("predicate", "pre_predicate")
 STATUSES = frozenset({"unschedulable", "unresolvable", "pending", "wait", "Status"})
 
@@ -27,7 +28,7 @@ def untried(subject: Subject, rounds: int) -> Finding | None:
         if point in subject.points and _can_refuse(subject, point)
     ]
     for point in (*asked, *(kind for kind in SESSION if watch.calls[kind])):
-        if not watch.no[point]:
+        if not watch.no[point] and _calls(subject, point) >= ENOUGH:
             what = f"never once says no: {_calls(subject, point)} calls{_read(subject)}"
             return Finding("never no", point, what, findings.SHOW_ONE)
     for point in ("filter", "reserve", "permit", "pre_bind"):
