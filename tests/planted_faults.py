@@ -202,7 +202,7 @@ def main(asked: list[str]) -> int:
         known = "" if "--list" in asked else "caught  " if caught(fault) else "MISSED  "
         missed += known.startswith("MISSED")
         print(f"{known}{fault.file}: {fault.old!r} -> {fault.new!r}", flush=True)
-    print(f"{len(chosen)} faults, {missed} not caught")
+    print(f"{len(chosen)} faults" + ("" if "--list" in asked else f", {missed} not caught"))
     return 1 if missed else 0
 
 
