@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from typing import Any
+
 import msgspec
 
 from mooring.config.catalogue import Catalogue, PluginUse
 from mooring.config.document import Path
+from mooring.config.durations import Duration, format_duration
 from mooring.config.entries import MULTI_POINT, Entries
 from mooring.config.findings import Findings
 from mooring.config.plugin_args import ArgsReader
@@ -79,13 +84,35 @@ class Planner:
         return points, tuple(hooked)
 
     def _check_queue_sort(self, path: Path, plans: list[ProfilePlan]) -> None:
-        first, last = _queue_sort(plans[0]), _queue_sort(plans[-1])
-        if len(first) == len(last) == 1 and first != last:
-            self._findings.field((*path, "plugins", "queueSort"), "must be the same for all profiles")
+        first, last = plans[0], plans[-1]
+        names = [[use.name for use in plan.points["queueSort"]] for plan in (first, last)]
+        if any(len(each) != 1 for each in names):
+            return
+        (one,), (other,) = names
+        what = "must be the same for all profiles"
+        if one != other:
+            sorts = f'"{first.scheduler_name}" sorts with {one}, "{last.scheduler_name}" with {other}'
+            self._findings.field((*path, "plugins", "queueSort"), f"{what}: {sorts}")
+            return
+        for field, here, there in _differences(first.args.get(one), last.args.get(one)):
+            at = next((plan.origins[one].path for plan in (last, first) if one in plan.origins), path)
+            values = f'{here} in "{first.scheduler_name}" and {there} in "{last.scheduler_name}"'
+            self._findings.note((*at, field), f"queueSort: {what}: {field} of {one} is {values}.")
 
 
-def _queue_sort(plan: ProfilePlan) -> list[tuple[str, object]]:
-    return [(use.name, plan.args.get(use.name)) for use in plan.points["queueSort"]]
+def _differences(one: object, other: object) -> Iterator[tuple[str, str, str]]:
+    """The fields of arguments that differ, each with both values as a file would have them."""
+    if isinstance(one, msgspec.Struct) and type(one) is type(other):
+        for field in msgspec.structs.fields(one):
+            here, there = getattr(one, field.name), getattr(other, field.name)
+            if here != there:
+                yield field.encode_name, _shown(here), _shown(there)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Duration):
+        return format_duration(value)
+    return json.dumps(msgspec.to_builtins(value, enc_hook=str), ensure_ascii=False)
 
 
 def _leaving_to_extenders(plan: ProfilePlan, resources: list[str]) -> ProfilePlan:
