@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from mooring.config.conversion import as_v1, convert
 from mooring.config.load import load_config
+from mooring.config.older.conversion import as_v1, convert
 from mooring.config.written import document
 from mooring.errors import ConfigError
 from mooring.plugins.catalogue import make_registry

@@ -12,9 +12,9 @@ import msgspec
 from mooring.app.apart import Found, check_apart
 from mooring.app.making import make_engine, read_config, read_text
 from mooring.cli.values import DURATION, EXISTING_FILE, EXISTING_FOLDER, GATES
-from mooring.config.conversion import as_v1
 from mooring.config.feature_gates import FeatureGates
 from mooring.config.load import load_config
+from mooring.config.older.conversion import as_v1
 from mooring.errors import InputError, Mistake
 from mooring.framework.loading.discovery import import_built_in, plugins_in_file
 from mooring.plugins.catalogue import add_policies, make_registry

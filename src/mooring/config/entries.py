@@ -5,9 +5,9 @@ from __future__ import annotations
 from mooring.config.catalogue import POINTS, Catalogue, PluginUse, type_name
 from mooring.config.document import Path
 from mooring.config.findings import Findings
+from mooring.config.older.successors import LEFT_OUT, OF_GROUPS, PLACEMENTS, PLUGINS, removed_plugin
 from mooring.config.profiles import ALL, PointSet
 from mooring.config.scheduler import PluginEntry, Plugins, PluginSet
-from mooring.config.successors import LEFT_OUT, OF_GROUPS, PLACEMENTS, PLUGINS, removed_plugin
 from mooring.errors import PolicyError, did_you_mean
 
 MULTI_POINT = "multiPoint"

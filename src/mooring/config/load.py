@@ -13,6 +13,7 @@ import msgspec
 from mooring.config.catalogue import Catalogue
 from mooring.config.document import Document
 from mooring.config.findings import Findings
+from mooring.config.older.successors import POLICY, removed_version
 from mooring.config.opening import is_policy, open_configuration
 from mooring.config.plan import Planner
 from mooring.config.profiles import ProfilePlan
@@ -28,7 +29,6 @@ from mooring.config.scheduler import (
 )
 from mooring.config.settings import check_settings, zero_means_default
 from mooring.config.struct_check import salvage
-from mooring.config.successors import POLICY, removed_version
 from mooring.errors import ConfigError, Mistake
 
 

@@ -12,8 +12,8 @@ import msgspec
 import yaml
 
 from mooring.config.document import Document, read_documents
+from mooring.config.older.successors import GROUP
 from mooring.config.scheduler import KIND
-from mooring.config.successors import GROUP
 from mooring.errors import ConfigError, InputError, Mistake
 
 CONFIG_MAP = "ConfigMap"

@@ -14,9 +14,9 @@ import msgspec
 from mooring.config.document import Origin, Path
 from mooring.config.durations import Duration
 from mooring.config.entries import Entries
+from mooring.config.older.successors import PLUGINS, removed_plugin
 from mooring.config.scheduler import API_VERSION, ConfigStruct, PluginConfigEntry
 from mooring.config.struct_check import convert
-from mooring.config.successors import PLUGINS, removed_plugin
 from mooring.errors import did_you_mean
 
 OPTIONS = "Mooring"

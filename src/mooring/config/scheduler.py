@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from mooring.config import successors
 from mooring.config.durations import Duration
+from mooring.config.older import successors
 
 API_VERSION = "kubescheduler.config.k8s.io/v1"
 KIND = "KubeSchedulerConfiguration"

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import inspect
 
 from mooring.config.document import Document
-from mooring.config.successors import removed_field
+from mooring.config.older.successors import removed_field
 from mooring.config.wording import got, not_one_of, wrong_type
 from mooring.errors import ArgsError, Mistake, did_you_mean, wants_the_end
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import yaml
 
-from mooring.config.converted_plugins import convert_plugins, give_args, turn_off
 from mooring.config.durations import Duration, format_duration
-from mooring.config.legacy_policy import from_policy
+from mooring.config.older.converted_plugins import convert_plugins, give_args, turn_off
+from mooring.config.older.legacy_policy import from_policy
+from mooring.config.older.successors import FIELDS, GROUP
 from mooring.config.opening import is_policy, open_configuration
 from mooring.config.scheduler import API_VERSION, DEFAULT_SCHEDULER_NAME, KIND
-from mooring.config.successors import FIELDS, GROUP
 
 Data = dict[str, Any]
 Note = Callable[[str], None]

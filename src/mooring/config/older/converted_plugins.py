@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from mooring.config.older.successors import GROUP, LIMITS, PLUGINS, SCORING
 from mooring.config.scheduler import API_VERSION
-from mooring.config.successors import GROUP, LIMITS, PLUGINS, SCORING
 
 Data = dict[str, Any]
 Note = Callable[[str], None]
