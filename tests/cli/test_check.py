@@ -172,3 +172,15 @@ def test_mistakes_that_no_conversion_mends_are_told(mooring: Run, tmp_path: Path
     assert ran.out.startswith("apiVersion: kubescheduler.config.k8s.io/v1\n")
     assert f"{file} (converted):3:14: parallelism: should be" in ran.err
     assert mooring("check", "--convert", file, file).code == 2
+
+
+def test_it_says_where_policies_run(mooring: Run, tmp_path: Path) -> None:
+    folder, file = tmp_path / "policies", tmp_path / "scheduler.yaml"
+    folder.mkdir()
+    (folder / "p.py").write_text(
+        "from mooring import Plugin\nclass P(Plugin):\n    def score(self, cycle, pod, node): return 1\n"
+    )
+    file.write_text(HEAD)
+    ran = mooring("check", file, "--policies", folder)
+    where = 'policy "P" is enabled in every profile: the configuration does not name it'
+    assert (ran.code, ran.err) == (0, f"note: {file}: {where}\n")

@@ -88,7 +88,7 @@ def _found(file: Path, policies: Path | None, gates: FeatureGates | None, conver
                 if converted is None
                 else load_config(converted, f"{file} (converted)", registry)
             )
-            found.remarks += map(str, config.remarks)
+            found.remarks += [*map(str, config.remarks), *(f"{file}: {where}" for where in config.policies)]
             make_engine(config, registry, gates=gates)
     except InputError as error:
         found.mistakes += [

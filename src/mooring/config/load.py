@@ -33,7 +33,7 @@ from mooring.errors import ConfigError, Mistake
 
 
 class SchedulerConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """A configuration without mistakes. `remarks` are worth a line in the log."""
+    """A configuration without mistakes. `remarks`, and where `policies` run, are worth a line in the log."""
 
     profiles: tuple[ProfilePlan, ...]
     parallelism: int = 16
@@ -46,6 +46,7 @@ class SchedulerConfig(msgspec.Struct, frozen=True, kw_only=True):
     extenders: tuple[Extender, ...] = ()
     delay_cache_until_active: bool = False
     remarks: tuple[Mistake, ...] = ()
+    policies: tuple[str, ...] = ()
 
 
 def default_config(catalogue: Catalogue) -> SchedulerConfig:
@@ -62,10 +63,12 @@ def load_config(text: str, file: str, catalogue: Catalogue) -> SchedulerConfig:
     findings = Findings(document, [*header, *mistakes])
     raw = _with_defaults(raw or KubeSchedulerConfiguration())
     check_settings(raw, findings)
-    plans = Planner(findings, catalogue).plans(raw)
+    planner = Planner(findings, catalogue)
+    plans = planner.plans(raw)
     if findings.mistakes:
         raise ConfigError(findings.in_order())
-    return _config(raw, plans, (*opened.remarks, *findings.remarks))
+    made = _config(raw, plans, (*opened.remarks, *findings.remarks))
+    return msgspec.structs.replace(made, policies=planner.policies)
 
 
 def _header_mistakes(document: Document) -> list[Mistake]:
@@ -117,6 +120,10 @@ def _named(profiles: tuple[ProfileEntry, ...]) -> tuple[ProfileEntry, ...]:
 def _config(
     raw: KubeSchedulerConfiguration, plans: tuple[ProfilePlan, ...], remarks: tuple[Mistake, ...]
 ) -> SchedulerConfig:
-    ours = {field.name for field in msgspec.structs.fields(SchedulerConfig)} - {"profiles", "remarks"}
+    ours = {field.name for field in msgspec.structs.fields(SchedulerConfig)} - {
+        "profiles",
+        "remarks",
+        "policies",
+    }
     settings = {name: getattr(raw, name) for name in ours}
     return SchedulerConfig(profiles=plans, remarks=remarks, **settings)

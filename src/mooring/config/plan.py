@@ -13,6 +13,7 @@ from mooring.config.document import Path
 from mooring.config.durations import Duration, format_duration
 from mooring.config.entries import MULTI_POINT, Entries
 from mooring.config.findings import Findings
+from mooring.config.offers import Offers
 from mooring.config.plugin_args import ArgsReader
 from mooring.config.profiles import ProfilePlan, expand, faults, merge
 from mooring.config.scheduler import KubeSchedulerConfiguration, ProfileEntry
@@ -30,10 +31,13 @@ class Planner:
         self._findings = findings
         self._catalogue = catalogue
         self._entries = Entries(findings, catalogue)
+        self._offers = Offers((), ())
+        self.policies: tuple[str, ...] = ()  # where the policies on offer run
 
     def plans(self, raw: KubeSchedulerConfiguration) -> tuple[ProfilePlan, ...]:
         managed = (resource for extender in raw.extenders for resource in extender.managed_resources)
         ignored = [r.name for r in managed if r.ignored_by_scheduler and is_extended_resource(r.name)]
+        self._offers = Offers(self._catalogue.offered(), raw.profiles)
         plans: list[ProfilePlan] = []
         for index, entry in enumerate(raw.profiles):
             path = ("profiles", index)
@@ -41,6 +45,7 @@ class Planner:
             plan = self._plan(path, entry, raw.percentage_of_nodes_to_score)
             plans.append(_leaving_to_extenders(plan, ignored))
             self._check_queue_sort(path, plans)
+        self.policies = tuple(self._offers.told(plans))
         return tuple(plans)
 
     def _check_name(self, path: Path, name: str, taken: list[str]) -> None:
@@ -72,7 +77,8 @@ class Planner:
     def _points(self, path: Path, entry: ProfileEntry) -> tuple[Points, tuple[str, ...]]:
         before = len(self._findings.mistakes)
         sets = self._entries.sets(path, entry.plugins)
-        multi_point = merge(self._catalogue.default_multi_point(), sets.pop(MULTI_POINT))
+        defaults = (*self._catalogue.default_multi_point(), *self._offers.to(entry))
+        multi_point = merge(defaults, sets.pop(MULTI_POINT))
         points = expand(multi_point, sets, self._catalogue.points)
         if len(self._findings.mistakes) == before:  # else these would only follow from a misspelt name
             for point, what in faults(entry.scheduler_name, points):

@@ -7,7 +7,7 @@ pod (an exception, an answer of the wrong kind, a score above 100, forms that di
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -23,6 +23,7 @@ from mooring.framework.api import answers
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.domain import DomainPlugin
 from mooring.framework.api.handle import B, Handle, Lister, WaitingPod, check_book, looks_too_far
+from mooring.framework.api.kinds import check_listed
 from mooring.framework.api.node_trial import Demand, Trial
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.scope import Scope
@@ -64,8 +65,13 @@ class StageHandle(Handle):
     """A scheduler with a cluster and nothing going on in it."""
 
     def __init__(
-        self, cluster: Cluster, gates: FeatureGates | None = None, scope: Scope = Scope.CLUSTER
+        self,
+        cluster: Cluster,
+        gates: FeatureGates | None = None,
+        scope: Scope = Scope.CLUSTER,
+        reads: Sequence[str] | None = None,
     ) -> None:
+        self._reads = reads  # None: whatever is asked for
         self.profile = "rehearsal"
         self.gates = gates or FeatureGates()
         self.random = random.Random(0)
@@ -119,6 +125,8 @@ class StageHandle(Handle):
         return None
 
     def lister(self, kind: str) -> Lister:
+        if self._reads is not None:
+            check_listed(kind, self._reads)
         return Nothing()
 
     def book(self, kind: type[B], *arguments: Any) -> B:
@@ -163,7 +171,7 @@ def rehearse(plugin: type[Plugin]) -> None:
         return  # has arguments that must be given: only a configuration can make one
     try:
         cluster = _stage()
-        handle = StageHandle(cluster, scope=plugin.scope)
+        handle = StageHandle(cluster, scope=plugin.scope, reads=plugin.reads)
         made = plugin(args, handle)
         for point in ("pre_enqueue", "order_of", "pod_bound"):
             pods_concerned(made, point)

@@ -8,6 +8,7 @@ from typing import Any
 
 from mooring.errors import Mistake, PolicyError, did_you_mean
 from mooring.framework.api import answers
+from mooring.framework.api.kinds import wrong_reads
 from mooring.framework.api.plugin import Plugin, PluginArgs
 from mooring.framework.api.points import POINTS, Point
 from mooring.framework.api.scope import Scope
@@ -102,6 +103,8 @@ def _misdeclared(plugin: type[Plugin]) -> Iterator[tuple[str, str]]:
         yield "", f".name is {plugin.name!r}: it must be a word"
     if not isinstance(plugin.scope, Scope):
         yield "", f".scope is {plugin.scope!r}: it must be one of Scope.STATIC, ROW, DOMAIN or CLUSTER"
+    for what in wrong_reads(plugin.reads):
+        yield "", what
     if not isinstance(plugin.amounts_only, bool):
         yield "", f".amounts_only is {plugin.amounts_only!r}: it must be True or False"
     elif plugin.amounts_only:
