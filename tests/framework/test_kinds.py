@@ -95,7 +95,8 @@ class AsksLate(Plugin):
     reads = ("Service",)
 
     def reserve(self, cycle: object, pod: Pod, node_name: str) -> None:
-        list(self.handle.lister("services"))
+        if self.handle.profile != "rehearsal":
+            list(self.handle.lister("services"))
 
 
 def test_it_is_found_when_the_policy_is_loaded() -> None:
@@ -104,6 +105,6 @@ def test_it_is_found_when_the_policy_is_loaded() -> None:
 
 
 def test_it_is_found_when_the_policy_runs() -> None:
-    world = cluster(node("n"), policies=[type("Late", (AsksLate,), {"sign": lambda self, pod: pod.name})])
+    world = cluster(node("n"), policies=[AsksLate])
     assert world.schedule(pod("p")) is None
     assert 'Did you mean "Service"?' in world.message(pod("p"))

@@ -28,7 +28,7 @@ from mooring.framework.api.node_trial import Demand, Trial
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.scope import Scope
 from mooring.framework.api.session import alone, session_of
-from mooring.framework.api.status import Code, Status
+from mooring.framework.api.status import REJECTIONS, Code, Status
 from mooring.framework.api.writes import Write
 from mooring.framework.running.agreement import check_agreement
 from mooring.framework.running.forms import Filter, Scorer
@@ -229,6 +229,7 @@ def _play(plugin: Plugin, handle: StageHandle, cluster: Cluster) -> None:
         for point in ("judges", "pre_filters"):
             answers.call(plugin.name, point, getattr(plugin, point), sign)
         _judge(plugin, handle, cycle, pod, cluster)
+        _take_place(plugin, cycle, pod, cluster)
 
 
 def _judge(plugin: Plugin, handle: StageHandle, cycle: Cycle, pod: Pod, cluster: Cluster) -> None:
@@ -246,6 +247,24 @@ def _judge(plugin: Plugin, handle: StageHandle, cycle: Cycle, pod: Pod, cluster:
                 raise answers.failed(plugin.name, "domain", what)
     finally:
         handle.judging = None
+
+
+def _take_place(plugin: Plugin, cycle: Cycle, pod: Pod, cluster: Cluster) -> None:
+    """Reserves, asks for permission and unreserves; what is written to books meanwhile is undone."""
+    statement = cluster.statement()
+    statement.open()
+    try:
+        for point, codes in (
+            ("reserve", REJECTIONS),
+            ("permit", REJECTIONS | {Code.WAIT}),
+            ("unreserve", ()),
+        ):
+            if (method := getattr(plugin, point, None)) is not None:
+                answer = answers.call(plugin.name, point, method, cycle, pod, "furnished")
+                if point != "unreserve":
+                    answers.status(plugin.name, point, answer, codes)
+    finally:
+        statement.roll_back()
 
 
 def _skips_score(plugin: Plugin, cycle: Cycle, pod: Pod, cluster: Cluster) -> bool:
