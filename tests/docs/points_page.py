@@ -34,9 +34,9 @@ The methods a plugin may have, each with the exact signature, when it is called 
 page is made from the code. How to write a plugin is in the [plugin guide](plugin-guide.md), what a `Status`
 means under [answers](plugin-guide.md#answers), and which points run when in [framework](framework.md#points).
 
-Points are called by position. `node` is a `Node`, which has labels, taints, pods and what is free; `node_name`
-is a `str`. `mooring check` refuses a method that takes another number of things, that names one of them as
-something it is not, or whose types no value fits. "Enabled by" is kube-scheduler's name in a configuration.
+Points are called by position. `node` is a `Node`, with labels, taints, pods and what is free; `node_name`
+is a `str`. `mooring check` refuses a method that takes another number of things, that names one as something
+it is not, or whose types no value fits. "Enabled by" is kube-scheduler's name in a configuration.
 """
 NORMALIZE = (
     "normalize(values: Sequence[int]) -> Sequence[int]",
