@@ -1,7 +1,7 @@
 """The code blocks of a page, and what stands above them.
 
 Every block has a language: `text` is shown, all others are tried. A comment above a block may say why it is
-not (`<!-- not run: needs a cluster; tests/e2e/test_deploy.py does -->`), or what goes before it (`<!-- setup`).
+not (`<!-- not run: needs a cluster; tests/e2e/test_deploy.py does -->`), or what goes before (`<!-- setup`).
 """
 
 from __future__ import annotations
