@@ -76,6 +76,12 @@ def test_who_scored_no_resources_does_not_now() -> None:
     assert new["profiles"] == profile(score={"disabled": names("NodeResourcesFit")})
 
 
+def test_who_disabled_what_did_not_score_any_more_scores_as_before() -> None:
+    score = {"disabled": names("NodeResourcesLeastAllocated"), "enabled": names("NodeResourcesFit")}
+    new, _ = converted("v1beta2", profiles=profile(score=score))
+    assert new["profiles"] == profile(score={"enabled": names("NodeResourcesFit")})
+
+
 def test_what_was_said_for_all_is_said_of_a_profile() -> None:
     new, _ = converted(
         "v1alpha1",

@@ -1,7 +1,7 @@
 """Every code block and command of the pages is tried, or says why it is not.
 
 Python runs, page by page, and its tests pass; configurations and manifests are read; commands of `mooring`
-are run, or parsed where they would take long or need a cluster; targets, files and options of others are there.
+are run, or parsed where they take long or need a cluster; targets, files and options of others are there.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ Data = dict[str, Any]
 Note = Callable[[str], None]
 
 LIGHTER = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2")  # versions with other default weights
+APART = ("v1alpha1", "v1alpha2", "v1beta1")  # versions in which NodeResourcesFit did not score
 WEIGHTS = (
     "by default TaintToleration weighs 3 now, NodeAffinity and InterPodAffinity 2; they weighed 1. "
     "Give them weights at score to keep that."
@@ -47,7 +48,7 @@ def convert(data: Data, note: Note) -> Data:
     _profiles_of(new)
     _settings(new, note)
     for profile in _mappings(new.get("profiles")):
-        convert_plugins(profile, note)
+        convert_plugins(profile, note, scored_apart=version in APART)
     _election(new.get("leaderElection"), note)
     for extender in _mappings(new.get("extenders")):
         _extender(extender)

@@ -15,14 +15,15 @@ FIT = "NodeResourcesFit"
 BY_DEFAULT = "NodeResourcesLeastAllocated"
 
 
-def convert_plugins(profile: Data, note: Note) -> None:
+def convert_plugins(profile: Data, note: Note, *, scored_apart: bool) -> None:
+    """`scored_apart`: NodeResourcesLeastAllocated scored by default, and NodeResourcesFit did not score."""
     plugins = profile.get("plugins")
     scored = _scored_by(plugins)
     if isinstance(plugins, dict):
         _reserve(plugins)
         for point, entries in plugins.items():
             if isinstance(entries, dict):
-                _point(point, entries, scored, note)
+                _point(point, entries, note, silent=scored_apart and not scored)
     _scoring(profile, scored, note)
     _args(profile, note)
 
@@ -57,7 +58,8 @@ def _scored_by(plugins: Any) -> list[str]:
     return [name for name in dict.fromkeys(names) if name in SCORING]
 
 
-def _point(point: str, entries: Data, scored: list[str], note: Note) -> None:
+def _point(point: str, entries: Data, note: Note, *, silent: bool) -> None:
+    """`silent`: who disables what scored resources by default wants nobody to."""
     names = list(_names(entries, "enabled"))
     if enabled := _list(entries.get("enabled")):
         kept = [one for entry in enabled for one in _successors(entry, point, names, note)]
@@ -66,7 +68,7 @@ def _point(point: str, entries: Data, scored: list[str], note: Note) -> None:
     gone = [name for name in off if name in PLUGINS]
     if gone:
         entries["disabled"] = [e for e in entries["disabled"] if _name(e) not in gone]
-        if BY_DEFAULT in gone and not scored:
+        if silent and BY_DEFAULT in gone:
             entries["disabled"].append({"name": FIT})
         others = [name for name in gone if name not in SCORING]
         if others:
