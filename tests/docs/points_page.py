@@ -35,8 +35,8 @@ page is made from the code. How to write a plugin is in the [plugin guide](plugi
 means under [answers](plugin-guide.md#answers), and which points run when in [framework](framework.md#points).
 
 Points are called by position. `node` is a `Node`, with labels, taints, pods and what is free; `node_name`
-is a `str`. `mooring check` refuses a method that takes another number of things, that names one as something
-it is not, or whose types no value fits. "Enabled by" is kube-scheduler's name in a configuration.
+is a `str`. `mooring check` refuses a method that takes another number of things, that uses one by the name of
+something it is not, or whose types no value fits. "Enabled by" is kube-scheduler's name in a configuration.
 """
 NORMALIZE = (
     "normalize(values: Sequence[int]) -> Sequence[int]",

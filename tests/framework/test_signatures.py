@@ -22,7 +22,8 @@ def told(point: str, method: Callable[..., Any]) -> list[str]:
 
 
 def method(*names: str) -> Callable[..., Any]:
-    made: Callable[..., Any] = eval(f"lambda {', '.join(('self', *names))}: None")
+    used = ", ".join(name.strip("*, ") for name in names)
+    made: Callable[..., Any] = eval(f"lambda {', '.join(('self', *names))}: [{used}]")
     return made
 
 
@@ -67,6 +68,11 @@ def test_a_name_that_promises_something_else_is_refused(point: str, names: str, 
     (found,) = told(point, method(*names.split()))
     assert f"it is called with ({', '.join(POINTS[point].parameters)})" in found
     assert what.split(" is ")[0] + " is " in found
+
+
+def test_a_name_that_nobody_looks_at_is_free() -> None:
+    assert told("reserve", lambda self, cycle, pod, node: None) == []
+    assert told("reserve", lambda self, cycle, pod, node: [node for _ in "a"]) != []
 
 
 def node_for_name(self: Any, cycle: Cycle, pod: Pod, node: Node) -> Status | None: ...

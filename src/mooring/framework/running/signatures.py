@@ -1,12 +1,13 @@
 """Whether the methods of a plugin take what they are called with, and answer what is understood.
 
-Points are called by position, so names are free, but for a name without type that promises another thing:
-`reserve(cycle, pod, node)` expects a node and is given the name of one. Types are held to what is passed.
+Points are called by position, so names are free, but for a name without type that promises another thing and
+is used: `reserve(cycle, pod, node)` expects a node and is given its name. Types are held to what is passed.
 """
 
 from __future__ import annotations
 
 import collections.abc
+import dis
 import inspect
 import types
 import typing
@@ -58,7 +59,9 @@ def signature_mistakes(plugin: type[Plugin], point: Point) -> Iterator[str]:
     typed = _hints(function)
     for passed in point.parameters:
         name = taken.get(passed)
-        if name is not None and name not in typed and _promises_another(name, passed, point):
+        if name is None or name in typed or not _promises_another(name, passed, point):
+            continue
+        if _reads(function, name):
             yield f" takes {_shown(own)}; {called}: {name} is {WHAT.get(passed, passed)}"
             return
     yield from _wrong_types(function, point, {name: passed for passed, name in taken.items()})
@@ -69,6 +72,15 @@ def _promises_another(name: str, passed: str, point: Point) -> bool:
     if name == passed:
         return False
     return name in point.parameters or (name in WHAT and WHAT[name] != WHAT.get(passed))
+
+
+def _reads(function: types.FunctionType, name: str) -> bool:
+    """Whether the code looks at a parameter: one that it does not look at may be called anything."""
+    for each in dis.get_instructions(function):
+        names = each.argval if isinstance(each.argval, tuple) else (each.argval,)
+        if "LOAD" in each.opname and name in names:
+            return True
+    return False
 
 
 def _shown(parameters: list[inspect.Parameter]) -> str:
