@@ -24,7 +24,11 @@ from mooring.sim.result import Result, to_json
 @click.option(
     "--config", type=EXISTING_FILE, help="A KubeSchedulerConfiguration; kube-scheduler's default without."
 )
-@click.option("--policies", type=EXISTING_FOLDER, help="A folder of Python policies, added to every profile.")
+@click.option(
+    "--policies",
+    type=EXISTING_FOLDER,
+    help="A folder of Python policies; who is named nowhere is in every profile.",
+)
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Draws ties and generated names; runs repeat."
 )

@@ -21,6 +21,7 @@ from mooring.errors import BookError
 from mooring.framework.api import answers
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.handle import B, Handle, WaitingPod, check_book, looks_too_far
+from mooring.framework.api.kinds import check_listed
 from mooring.framework.api.node_trial import Demand, Trial
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.scope import Scope
@@ -42,6 +43,7 @@ class EngineHandle(Handle):
         self.books: dict[str, Book[Any, Any]] = {}  # those it was given, by name
         self.listed: set[str] = set()
         self._scope = plugin.scope
+        self._reads = plugin.reads
         self.meter = parts.meter
         self.profile = profile
         self.gates = gates
@@ -119,7 +121,9 @@ class EngineHandle(Handle):
         return outside is not None and outside.judge(pod)
 
     def lister(self, kind: str) -> ObjectsOfKind:
-        self.listed.add(kind)
+        if kind not in self.listed:
+            check_listed(kind, self._reads)
+            self.listed.add(kind)
         return self._parts.objects.of(kind)
 
     def book(self, kind: type[B], *arguments: Any) -> B:

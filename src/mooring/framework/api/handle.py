@@ -167,7 +167,7 @@ class Handle(ABC):
 
     @abstractmethod
     def lister(self, kind: str) -> Lister:
-        """Objects of a kind other than Pod and Node."""
+        """Objects of a kind other than Pod and Node, if the plugin has it in its `reads`; else ScopeError."""
 
     @abstractmethod
     def book(self, kind: type[B], *arguments: Any) -> B:
