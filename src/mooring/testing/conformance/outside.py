@@ -21,6 +21,7 @@ AT_LIBERTY = (
     "traceback",
     "linecache",
     "importlib",
+    "hypothesis",  # which times the garbage collector, whenever that comes
 )  # what is written is not decided by
 
 
