@@ -74,19 +74,19 @@ def test_everybody_has_a_turn_once(kinds: list[tuple[int, bool, bool, bool]]) ->
     wanted: dict[str, QueuedPod] = {}
     for number, (priority, is_group, had_failed, goes) in enumerate(kinds):
         queued = QueuedPod(pod(f"p{number}", priority=priority), float(number))
-        turns.push(queued)
+        turns.enter(queued)
         if is_group:
             queued.group = (0.0, "g")
             queued.unschedulable_count = int(had_failed)
-            turns.push(queued)
+            turns.enter(queued)
             turns.has_failed()
         if goes:
             turns.discard(queued)
         else:
             wanted[queued.pod.name] = queued
     assert len(turns) == len(wanted)
-    popped = [turns.pop() for _ in wanted]
-    assert turns.pop() is None
+    popped = [turns.next() for _ in wanted]
+    assert turns.next() is None
     assert sorted(each.pod.name for each in popped if each is not None) == sorted(wanted)
     priorities = [each.pod.priority for each in popped if each is not None]
     assert priorities == sorted(priorities, reverse=True)

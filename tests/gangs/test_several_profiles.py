@@ -73,8 +73,8 @@ def test_members_of_two_profiles_wait_and_are_told_so() -> None:
     stage.add(*pods)
     assert stage.all() == {}
     said = "gang default/g: its pods have different schedulerNames: first, second"
-    gates = [stage.plugin("Coscheduling", pod.spec.scheduler_name).pre_enqueue(pod) for pod in pods]
-    assert [gate.message for gate in gates] == [said, said]
+    words = [stage.plugin("Coscheduling", pod.spec.scheduler_name).held_for(pod) for pod in pods]
+    assert words == [said, said]
 
 
 def test_they_start_once_all_are_of_one_profile() -> None:
@@ -99,8 +99,8 @@ def test_pods_that_nobody_collects_do_not_count(profiles: tuple[str, ...]) -> No
     stage = staged(*profiles)
     stage.add(*members(2, 2, "first", "second"))
     assert states(stage) == [State.PENDING, State.ASIDE]
-    gate = stage.plugin("Coscheduling", "first").pre_enqueue(members(2, 2, "first")[0])
-    assert gate.message == "gang default/g: needs 2 pods; 1 is there, 1 is missing"
+    held_for = stage.plugin("Coscheduling", "first").held_for
+    assert held_for(members(2, 2, "first")[0]) == "gang default/g: needs 2 pods; 1 is there, 1 is missing"
 
 
 def test_gangs_that_start_together_are_of_one_profile() -> None:

@@ -188,7 +188,7 @@ class Hand(StageHandle):
         if status is None:
             return ""
         assert status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
-        return status.message
+        return self.plugin.held_for(pod) or status.message
 
     def permit(self, pod: Pod) -> Status | None:
         """The pod takes a place. One that has to wait does so."""

@@ -69,7 +69,8 @@ def test_k24_too_few_pods_are_gated() -> None:
     world.add(*pods)
     assert world.cycle() is None
     too_few = "waiting for minCount pods from a gang to appear in scheduling queue"
-    assert [world.queued(each).gating_message for each in pods] == [too_few, too_few]
+    words = [world.engine.waits_for(each.uid) for each in pods]
+    assert [each and each.message for each in words] == [too_few, too_few]
 
 
 def test_k25_the_third_lets_the_others_go() -> None:

@@ -33,11 +33,11 @@ class MeteredQueue(SchedulingQueue):
         self._backed_off = Lazy[str, Count](lambda event: meter.count(INCOMING_PODS, BACKOFF, event))
         self._parked = Lazy[str, Count](lambda event: meter.count(INCOMING_PODS, UNSCHEDULABLE, event))
 
-    def pop(self) -> QueuedPod | None:
-        queued = self._active.pop()
-        if queued is None and (queued := self._backing_off.pop()) is not None:
+    def _resting_early(self) -> QueuedPod | None:
+        queued = super()._resting_early()
+        if queued is not None:
             self._activated[POP_FROM_BACKOFF].value += 1  # its turn comes early, as nothing else is ready
-        return None if queued is None else self.in_flight.begin(queued)
+        return queued
 
     def failed(self, queued: QueuedPod, now: float) -> None:
         with self._at_hand(FAILURE):

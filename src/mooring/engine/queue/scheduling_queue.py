@@ -49,7 +49,7 @@ class SchedulingQueue:
         self._active = Turns(order.key, order.failed)
         self._backing_off = Heap(lambda queued: (queued.backoff_expiration, order.key(queued)), order.failed)
         self._erring = Heap(lambda queued: queued.backoff_expiration)
-        self._heaps: dict[Where, Heap | Turns] = {
+        self._heaps: dict[Where, Heap] = {
             ACTIVE: self._active,
             Where.BACKOFF: self._backing_off,
             Where.ERROR_BACKOFF: self._erring,
@@ -84,8 +84,13 @@ class SchedulingQueue:
 
     def pop(self) -> QueuedPod | None:
         """The next pod to decide. When none is ready, one that is backing off has its turn early."""
-        queued = self._active.pop() or self._backing_off.pop()
+        active = self._active
+        queued = (active.next() if active.again.tickets else active.pop()) or self._resting_early()
         return None if queued is None else self.in_flight.begin(queued)
+
+    def _resting_early(self) -> QueuedPod | None:
+        self._active.rest()
+        return self._backing_off.pop()
 
     def take(self, uid: str, gated_by: str = "") -> QueuedPod | None:
         """A certain pod, out of turn, wherever it waits, unless a gate holds it other than that of the plugin
@@ -115,6 +120,13 @@ class SchedulingQueue:
                     self._wake(queued, event, now)
                 if queued.where is not Where.UNSCHEDULABLE:
                     break
+        else:
+            self._put(queued)
+
+    def _put(self, queued: QueuedPod) -> None:
+        """Puts a pod where it belongs in the heap it is in."""
+        if queued.where is ACTIVE:
+            self._active.enter(queued)
         else:
             self._heaps[queued.where].push(queued)
 
@@ -164,7 +176,7 @@ class SchedulingQueue:
             if (status := self.hooks.pre_enqueue(queued.pod)) is not None:
                 self._hold(queued, status)
             else:
-                self._heaps[queued.where].push(queued)
+                self._put(queued)
         self.move_all(SWAPPED, now)
 
     # waking
@@ -335,7 +347,10 @@ class SchedulingQueue:
         queued.gating_plugin = queued.gating_message = ""
         if queued.initial_attempt is None:
             queued.initial_attempt = now
-        self._active.push(queued)
+        if queued.group is None:
+            self._active.push(queued)
+        else:
+            self._active.enter(queued)
 
     def _enter_backoff(self, queued: QueuedPod, *, in_time: bool = False) -> None:
         if (status := self.hooks.pre_enqueue(queued.pod)) is not None:

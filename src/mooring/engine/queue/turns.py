@@ -17,48 +17,46 @@ from mooring.engine.queue.queued_pod import QueuedPod
 FREE = 64  # members that may fail at no cost: small groups hold nobody up
 
 
-class Turns:
-    """Two heaps that behave as one, but for the turns that are owed."""
+class Turns(Heap):
+    """Two heaps that behave as one, but for the turns that are owed. This one has the pods that are tried for
+    the first time, and those in no group."""
 
     def __init__(self, key: Callable[[QueuedPod], Any], failed: Failed) -> None:
-        self._first_come = Heap(key, failed)
-        self._again = Heap(key, failed)  # groups that failed before
+        super().__init__(key, failed)
+        self.again = Heap(key, failed)  # groups that failed before
         self._owed = -FREE
 
     def __len__(self) -> int:
-        return len(self._first_come) + len(self._again)
+        return len(self.tickets) + len(self.again)
 
     def __contains__(self, queued: QueuedPod) -> bool:
-        return queued in self._first_come or queued in self._again
+        return queued.ticket in self.tickets or queued in self.again
 
-    def push(self, queued: QueuedPod) -> None:
-        if queued.group is None or not queued.backoff_count:
-            if self._again.tickets:
-                self._again.discard(queued)
-            self._first_come.push(queued)
-        else:
-            self._first_come.discard(queued)
-            self._again.push(queued)
+    def enter(self, queued: QueuedPod) -> None:
+        """Adds a pod, or moves it to where it now belongs."""
+        self.discard(queued)
+        (self.again if queued.group is not None and queued.backoff_count else self).push(queued)
 
-    def pop(self) -> QueuedPod | None:
-        if not self._again.tickets:
-            if (queued := self._first_come.pop()) is None:
-                self._owed = -FREE  # everybody had a turn
-            return queued
-        again, other = self._again.peek(), self._first_come.peek()
+    def next(self) -> QueuedPod | None:
+        """Takes out whose turn it is. Where `again` is empty, `pop` does as well."""
+        again, other = self.again.peek(), self.peek()
         if again is None or other is None:
-            self._owed = -FREE  # to nobody
-            return self._first_come.pop() or self._again.pop()
-        if self._first_come.comes_before(self._again):
-            return self._first_come.pop()
+            self.rest()
+            return self.pop() or self.again.pop()
+        if self.comes_before(self.again):
+            return self.pop()
         if self._owed > 0 and other.pod.priority >= again.pod.priority:
             self._owed -= 1
-            return self._first_come.pop()
-        return self._again.pop()
+            return self.pop()
+        return self.again.pop()
 
     def discard(self, queued: QueuedPod) -> None:
-        self._first_come.discard(queued)
-        self._again.discard(queued)
+        super().discard(queued)
+        self.again.discard(queued)
+
+    def rest(self) -> None:
+        """Nobody waits for a turn: none is owed."""
+        self._owed = -FREE
 
     def has_failed(self) -> None:
         """A member of a group did not get its place."""

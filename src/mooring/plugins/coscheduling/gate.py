@@ -14,6 +14,9 @@ from mooring.workloads.gang_table import Gangs
 from mooring.workloads.gang_words import disagreement
 
 RESTS = "{}: one of its pods found no place, and all are tried again in a while"
+INCOMPLETE = "its gang cannot be tried yet"  # why not is told when it is asked for: few pods wait that long
+    "its gang cannot be tried yet"  # which is all the gate says: why not is told when it is asked for
+)
 REPRESENTED = "{}: {} is tried for all of its pods"
 
 
@@ -47,8 +50,8 @@ class Gate:
             self._following.warn(member, ignored)
         return answer
 
-    def check(self, member: Member) -> str:
-        """Whether its group can be tried, whoever stands for it."""
+    def check(self, member: Member, *, briefly: bool = False) -> str:
+        """Why its group cannot be tried, whoever stands for it; "" when it can."""
         gang = member.gang
         if mistake := self._gangs.mistake(member):
             return mistake
@@ -56,11 +59,14 @@ class Gate:
             return gang.dialect.not_there(gang.id, member.pod)
         if gang.terms.mistakes:
             return "; ".join(gang.terms.mistakes)
-        return "" if gang.group.lets_alone(gang) else gang.group.problem()
+        group = gang.group
+        if group.lets_alone(gang) or group.can_be_tried():
+            return ""
+        return INCOMPLETE if briefly else group.problem()
 
     def _standing(self, member: Member) -> Answer:
         group = member.gang.group
-        if message := self.check(member):
+        if message := self.check(member, briefly=True):
             if group.representative == member.uid:
                 group.representative = ""
             self._tell_mistake(member)
