@@ -179,7 +179,7 @@ class Gangs:
         declared, terms = member.declared, member.gang.terms
         if declared.mistakes:
             return "; ".join(declared.mistakes)
-        if terms is not None and terms.only_parts and all(p.name != declared.part for p in terms.parts):
+        if terms is not None and terms.only_parts and not member.gang.has_part(declared.part):
             known = ", ".join(part.name for part in terms.parts)
             return (
                 f'the pod belongs to sub-group "{declared.part}" of {member.gang.id}, which has only {known}'
