@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SOAK_PODS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test e2e conformance cluster check arena peer chaos bench soak fuzz lock clean
+.PHONY: help setup demo test e2e conformance cluster check arena peer chaos bench faults soak fuzz lock clean
 
 help: ## what can be done here
 	@grep -E '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -63,6 +63,9 @@ chaos: $(READY) ## everything fails at random for 20 minutes; gaps without binds
 
 bench: $(READY) ## everything that has a target, scaled to this machine; fails when one is missed
 	$(BIN)/python -m benchmarks.bars
+
+faults: $(READY) ## small faults planted in a copy of the source, one at a time: which the tests catch (FAULTS: some of them)
+	$(BIN)/python tests/planted_faults.py $(FAULTS)
 
 soak: $(READY) ## a million one-off pods (SOAK_PODS), then long random comparisons (SOAK_EXAMPLES, SOAK_CPU_SECONDS)
 	$(BIN)/python tests/soak_pods.py --pods $(SOAK_PODS)

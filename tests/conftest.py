@@ -9,10 +9,32 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from mooring.sim.result import Result
+
 # The same examples every time, so that a change is judged by what it changes. `make soak` looks for new ones.
 settings.register_profile("steady", derandomize=True, deadline=None)  # no test is about time
 if "MOORING_SOAK_EXAMPLES" not in os.environ:
     settings.load_profile("steady")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nobody_waits_in_silence() -> Iterator[None]:
+    """Every simulation that ends by itself, in whatever test, leaves no pod that waits without a word."""
+    from mooring.engine.engine import Engine
+    from mooring.sim.simulation import Simulation
+    from sim.silence import silent_pods
+
+    run = Simulation.run
+
+    def checked(simulation: Simulation) -> Result:
+        result = run(simulation)
+        if isinstance(simulation.engine, Engine) and not simulation.is_cut_short:
+            assert silent_pods(simulation) == []
+        return result
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Simulation, "run", checked)
+        yield
 
 
 @pytest.fixture(autouse=True)

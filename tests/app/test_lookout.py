@@ -11,7 +11,7 @@ import pytest
 
 from app.test_driver import Desk
 from kube.virtual_time import in_virtual_time
-from mooring.app.lookout import LOOK_S, STALE_AFTER_S, TOLD_IN_ALL, Lookout
+from mooring.app.lookout import LOOK_S, STALE_AFTER_S, TOLD_AT_ONCE, Lookout
 from mooring.engine.decisions import Bind, Wait
 from mooring.engine.events import NodeAdded
 from mooring.kube.resources import NODES, PODS, Resource
@@ -148,16 +148,16 @@ def test_it_is_said_once_and_on_the_pods_that_wait(caplog: pytest.LogCaptureFixt
     watching(work)
 
 
-def test_however_many_wait_so_many_are_told() -> None:
+def test_however_many_wait_all_are_told_bit_by_bit() -> None:
     async def work(watch: Watch) -> None:
         watch.sight.old[PODS] = STALE_AFTER_S + 1
         await watch.looks()
-        watch.desk.tell_pods(TOLD_IN_ALL + 500)
+        watch.desk.tell_pods(TOLD_AT_ONCE * 3)
         await watch.desk.driver.caught_up()
         await watch.looks()
-        assert len(watch.told) < TOLD_IN_ALL
-        await watch.looks(100)
-        assert len(watch.told) == TOLD_IN_ALL
+        assert 0 < len(watch.told) < TOLD_AT_ONCE * 3
+        await watch.looks(10)
+        assert len(watch.told) == TOLD_AT_ONCE * 3
 
     watching(work)
 

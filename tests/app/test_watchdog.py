@@ -189,6 +189,28 @@ def test_a_loop_that_does_not_come_round_is_stuck() -> None:
     assert dog.stuck() == ""
 
 
+def test_work_of_its_own_that_takes_long_is_told_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    """It comes to an end; the next process would have to do the same."""
+    time = Time()
+    dog = Watchdog(ANY, clock=time)
+    dog.follow(Loop())  # type: ignore[arg-type]
+    dog.stuck()
+
+    def works(seconds: int) -> list[str]:
+        said = []
+        for second in range(seconds):
+            time.now += 1.0
+            dog.look(0, sys._getframe())
+            said += [dog.stuck()] if second % 2 else []
+        return said
+
+    with caplog.at_level("WARNING"):
+        assert not any(works(290))
+    assert len(caplog.messages) == 1
+    assert caplog.messages[0].startswith("deciding takes long, and nothing else is done meanwhile: ")
+    assert works(20)[-1].endswith(" s")
+
+
 def test_a_process_that_was_frozen_is_not_stuck() -> None:
     time, loop = Time(), Loop()
     dog = Watchdog(ANY, clock=time)

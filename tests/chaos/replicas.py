@@ -117,6 +117,12 @@ class Replica:
         assert self._told_to_end is not None
         return self._told_to_end - self._started_at < STARTING_SECONDS
 
+    says_why = False  # whether it can be asked why a pod waits
+
+    def why(self, key: str) -> str:
+        """What it says a pod waits for; "" when it does not."""
+        return ""
+
     def requests(self) -> list[Seen]:
         """What it asked the API server for, where somebody looks."""
         return []

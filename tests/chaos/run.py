@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import count
@@ -13,17 +13,19 @@ from pathlib import Path
 
 from chaos.changes import FLAGS, Changes
 from chaos.fence import writes_without_lease
-from chaos.ledger import Ledger
+from chaos.ledger import Entry, Ledger
 from chaos.plan import APISERVER, COSTS_NO_LEASE, ETCD, OF_ALL, Fault, Plan, Round
 from chaos.replicas import Replica
-from chaos.schedulers import moorings
+from chaos.schedulers import let_ask_why, moorings
 from chaos.settled import waiting_though_they_fit
+from chaos.silence import waiting_in_silence
 from chaos.tenants import NAMESPACE, Tenants
 from chaos.workload import classes, nodes
 from e2e.control_plane import ControlPlane
 from e2e.process import Process
 
 PLAIN = "--disable-admission-plugins=TaintNodesByCondition,ServiceAccount"  # nobody is there who undoes it
+EVENTS = f"/api/v1/namespaces/{NAMESPACE}/events"
 TICK_SECONDS = 0.05
 TELL_SECONDS = 10.0
 SETTLE_SECONDS = 120.0
@@ -57,6 +59,7 @@ def fill(plane: ControlPlane) -> None:
     for each in classes():
         plane.api.create("/apis/scheduling.k8s.io/v1/priorityclasses", each)
     plane.api.create_all("/api/v1/nodes", nodes())
+    let_ask_why(plane)
 
 
 Start = Callable[[ControlPlane, int], AbstractContextManager[Sequence[Replica]]]
@@ -163,7 +166,17 @@ class Run:
         return [
             *waiting_though_they_fit(ledger.nodes.values(), pods.values(), ledger.gangs),
             *ledger.gangs_below(self.tenants.removed),
+            *(self._silent(pods.values()) if any(each.says_why for each in self.replicas) else ()),
         ]
+
+    def _silent(self, pods: Iterable[Entry]) -> list[str]:
+        def has_event(pod: Entry) -> bool:
+            return bool(self.plane.api.items(EVENTS, fieldSelector=f"involvedObject.uid={pod.uid}"))
+
+        def why(pod: Entry) -> str:
+            return next((said for each in self.replicas if (said := each.why(pod.key))), "")
+
+        return list(waiting_in_silence(pods, has_event, why))
 
     def _finish(self) -> None:
         result, ledger = self.result, self.ledger

@@ -75,12 +75,31 @@ class Mooring(Replica):
         else:
             super().suffer(fault, later)
 
+    says_why = True
+
+    def why(self, key: str) -> str:
+        try:
+            answer = self.process.read(f"/apis/v1/pods/{key}/why", self.proxy.token)
+        except OSError:  # it does not lead, or does not run
+            return ""
+        return str(json.loads(answer)["message"])
+
     def requests(self) -> list[Seen]:
         return list(self.proxy.seen)
 
     def rest(self) -> None:
         """Who has the lease is still to be known."""
         self.proxy.seen[:] = filter(is_lease_write, self.requests())
+
+
+def let_ask_why(plane: ControlPlane) -> None:
+    """Mooring's own account, whose token is at hand, may ask."""
+    path, name = "/apis/rbac.authorization.k8s.io/v1/clusterrole", {"name": "asks-why"}
+    rules = [{"nonResourceURLs": ["/apis/v1/*"], "verbs": ["get"]}]
+    plane.api.create(f"{path}s", {"metadata": name, "rules": rules})
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", **name}
+    account = {"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}
+    plane.api.create(f"{path}bindings", {"metadata": name, "roleRef": role, "subjects": [account]})
 
 
 @contextmanager

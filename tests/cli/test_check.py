@@ -149,3 +149,38 @@ def test_what_is_changed_for_all_is_remarked_upon(mooring: Run, tmp_path: Path, 
     ran = mooring("check", file)
     assert ran.code == 0
     assert ran.err.startswith(f"note: {file}: {what}")
+
+
+OLD = "apiVersion: kubescheduler.config.k8s.io/v1beta2\nkind: KubeSchedulerConfiguration\n"
+
+
+def test_an_old_configuration_is_converted(mooring: Run, tmp_path: Path) -> None:
+    file, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    file.write_text(OLD + "profiles:\n- plugins: {score: {enabled: [{name: NodeResourcesMostAllocated}]}}\n")
+    ran = mooring("check", "--convert", file)
+    assert (ran.code, ran.err.count("note: ")) == (0, 1)
+    new.write_text(ran.out)
+    assert mooring("check", new).out == "1 file, no mistakes\n"
+    assert "MostAllocated" in ran.out
+
+
+def test_mistakes_that_no_conversion_mends_are_told(mooring: Run, tmp_path: Path) -> None:
+    file = tmp_path / "old.yaml"
+    file.write_text(OLD + "parallelism: 0\n")
+    ran = mooring("check", "--convert", file)
+    assert ran.code == 1
+    assert ran.out.startswith("apiVersion: kubescheduler.config.k8s.io/v1\n")
+    assert f"{file} (converted):3:14: parallelism: should be" in ran.err
+    assert mooring("check", "--convert", file, file).code == 2
+
+
+def test_it_says_where_policies_run(mooring: Run, tmp_path: Path) -> None:
+    folder, file = tmp_path / "policies", tmp_path / "scheduler.yaml"
+    folder.mkdir()
+    (folder / "p.py").write_text(
+        "from mooring import Plugin\nclass P(Plugin):\n    def score(self, cycle, pod, node): return 1\n"
+    )
+    file.write_text(HEAD)
+    ran = mooring("check", file, "--policies", folder)
+    where = 'policy "P" is enabled in every profile: the configuration does not name it'
+    assert (ran.code, ran.err) == (0, f"note: {file}: {where}\n")

@@ -103,7 +103,8 @@ def test_standard_input_is_a_path(mooring: Run, manifests: Path, monkeypatch: py
 
 def test_one_bad_document_is_named_and_nothing_is_placed(mooring: Run, manifests: Path) -> None:
     bad = manifests.parent / "z.yaml"
-    bad.write_text('apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: {priority: "high"}\n')
+    spec = 'spec: {priority: "high", containers: [{name: c, image: i}]}'
+    bad.write_text(f"apiVersion: v1\nkind: Pod\nmetadata: {{name: x}}\n{spec}\n")
     ran = mooring("simulate", manifests.parent, "--json")
     assert ran.code == 2
     assert ran.out == ""

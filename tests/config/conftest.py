@@ -77,6 +77,9 @@ class SmallCatalogue:
     def default_multi_point(self) -> Sequence[PluginUse]:
         return DEFAULTS
 
+    def offered(self) -> Sequence[str]:
+        return ()
+
     def load(self, reference: str) -> str:
         if reference != "policies.spot:SpotGuard":
             raise PolicyError([Mistake("", "there is no such module.")])

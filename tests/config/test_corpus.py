@@ -37,7 +37,10 @@ def checked(file: Path) -> list[str]:
     ran = CliRunner().invoke(command, [str(file), "--json"])
     mistakes = json.loads(ran.stdout)
     assert ran.exit_code == (1 if mistakes else 0)
-    return [f"{each['place']}: {each['what']}".replace(f"{file}:", "").strip() for each in mistakes]
+    return [
+        f"{each['place']}: {each['what']}".replace(f"{file}:", "").replace(str(file), "").strip()
+        for each in mistakes
+    ]
 
 
 def named(file: Path) -> str:

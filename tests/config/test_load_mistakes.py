@@ -38,7 +38,8 @@ def mistakes(catalogue: Catalogue, text: str) -> list[str]:
             "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\nx: 1\n",
             [
                 '1:13: apiVersion "kubescheduler.config.k8s.io/v1beta3" was removed in Kubernetes 1.29;'
-                ' convert the file to "kubescheduler.config.k8s.io/v1".'
+                ' convert the file to "kubescheduler.config.k8s.io/v1": `mooring check --convert` writes it.',
+                '3:1: unknown field "x".',
             ],
             id="v1beta3",
         ),
@@ -46,7 +47,7 @@ def mistakes(catalogue: Catalogue, text: str) -> list[str]:
             "apiVersion: kubescheduler.config.k8s.io/v1beta2\nkind: KubeSchedulerConfiguration\n",
             [
                 '1:13: apiVersion "kubescheduler.config.k8s.io/v1beta2" was removed in Kubernetes 1.28;'
-                ' convert the file to "kubescheduler.config.k8s.io/v1".'
+                ' convert the file to "kubescheduler.config.k8s.io/v1": `mooring check --convert` writes it.'
             ],
             id="v1beta2",
         ),
@@ -168,8 +169,31 @@ def test_file(catalogue: Catalogue, text: str, expected: list[str]) -> None:
         pytest.param(
             "profiles:\n- schedulerName: a\n- schedulerName: b\n  plugins:\n    queueSort:\n"
             "      enabled: [{name: FifoSort}]\n      disabled: [{name: '*'}]\n",
-            ["8:7: queueSort: must be the same for all profiles."],
+            [
+                '8:7: queueSort: must be the same for all profiles: "a" sorts with PrioritySort,'
+                ' "b" with FifoSort.'
+            ],
             id="queue sort differs",
+        ),
+        pytest.param(
+            "profiles:\n- &a\n  schedulerName: a\n  plugins: {queueSort: {enabled: [{name: FifoSort}],"
+            " disabled: [{name: '*'}]}}\n- <<: *a\n  schedulerName: b\n"
+            "  pluginConfig:\n  - name: FifoSort\n    args: {patience: 1m}\n",
+            [
+                "11:22: queueSort: must be the same for all profiles: patience of FifoSort is 30s"
+                ' in "a" and 1m0s in "b".'
+            ],
+            id="queue sort differs in its args",
+        ),
+        pytest.param(
+            "profiles:\n- &a\n  schedulerName: a\n  plugins: {queueSort: {enabled: [{name: FifoSort}],"
+            " disabled: [{name: '*'}]}}\n  pluginConfig: [{name: FifoSort, args: {patience: 1m}}]\n"
+            "- <<: *a\n  schedulerName: b\n  pluginConfig: []\n",
+            [
+                "7:52: queueSort: must be the same for all profiles: patience of FifoSort is 1m0s"
+                ' in "a" and 30s in "b".'
+            ],
+            id="queue sort differs in args that only the first gives",
         ),
         pytest.param(
             PLUGINS + "    score:\n      enabled:\n      - name: NodeResorcesFit\n",

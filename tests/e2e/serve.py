@@ -13,7 +13,7 @@ import click
 sys.path.insert(0, str(Path(__file__).parents[1]))  # as pytest does for the tests
 
 from e2e import binaries
-from e2e.control_plane import ControlPlane
+from e2e.control_plane import MASTERS, ControlPlane
 from e2e.mooring_process import mooring
 from e2e.nodes import node
 from e2e.scheduler import Scheduler, kube_scheduler
@@ -56,8 +56,11 @@ def started_scheduler(
 ) -> Scheduler | None:
     if name == "none":
         return None
-    made = mooring(plane, config, policies=policies) if name == "mooring" else kube_scheduler(plane, config)
-    return started.enter_context(made)
+    if name != "mooring":
+        return started.enter_context(kube_scheduler(plane, config))
+    # With an account of its own: nothing is there yet of what the chart or the manifests install.
+    account = plane.user("mooring-of-this-cluster", MASTERS)
+    return started.enter_context(mooring(plane, config, policies=policies, kubeconfig=account))
 
 
 def tell(plane: ControlPlane, nodes: int, running: Scheduler | None) -> None:

@@ -74,6 +74,7 @@ FOLLOWED = (
     (GROUPS, "workloads"),
     ("scheduling.koordinator.sh", "clusternetworktopologies"),
     ("kai.scheduler", "topologies"),
+    ("topology.volcano.sh", "hypernodes"),
 )
 NEEDED: dict[Right, Probe] = {
     Right(CORE, "pods/binding", "create"): BOUND,

@@ -338,7 +338,7 @@ def writing(book: type[Book[Any, Any]], **points: Any) -> type[Plugin]:
 
 
 def test_what_would_be_lost_when_the_book_is_made_anew_is_refused_when_it_is_written() -> None:
-    stage = Stage(writing(Lost, reserve=lambda self, cycle, pod, node: self.book.add("x"))).nodes("a")
+    stage = Stage(writing(Lost, reserve=lambda self, cycle, pod, node_name: self.book.add("x"))).nodes("a")
     refused = stage.wait(pod("p"))
     assert 'Reserve plugin "Writing": BookError: the book Lost is written by a plugin' in refused.message
     assert "give it recalled(pod, node_name, before)" in refused.message

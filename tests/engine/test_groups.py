@@ -89,7 +89,7 @@ def test_a_strict_member_without_a_place_keeps_all_from_starting() -> None:
     decisions = stage.cycle()
     assert names(decisions, Bind) == []
     assert {each.message for each in decisions or () if isinstance(each, Wait)} == {
-        "gang default/g: 2 of 2 can be placed; 1 lacks cpu"
+        "gang default/g: 2 of 3 can be placed, and it starts with all of them or none; 1 lacks cpu"
     }
     assert [stage.holds(each) for each in pods] == ["", "", ""]
 
@@ -195,7 +195,7 @@ def test_a_group_may_be_refused() -> None:
 
     stage = Stage(gang(2, group=group)).nodes("a")
     refused = stage.wait(pod("p0", labels={"gang": "g"}))
-    assert refused.message == "0/1 nodes are available: not yet."
+    assert refused.message == "not yet"
 
 
 def test_members_are_tried_where_the_plan_says() -> None:
@@ -219,7 +219,7 @@ def test_a_plan_that_is_refused_is_told() -> None:
     stage.add(*members(2))
     decisions = stage.cycle()
     assert {each.message for each in decisions or () if isinstance(each, Wait)} == {
-        "gang default/g: no rack is large enough, 0/2 nodes are available: 2 Insufficient cpu."
+        "gang default/g: no rack is large enough, nodes take no more: 2 Insufficient cpu"
     }
 
 

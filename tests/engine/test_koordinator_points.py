@@ -129,7 +129,7 @@ def test_allocate_sees_the_chosen_node_before_the_pod_is_there() -> None:
 @pytest.mark.parametrize("point", ["allocate", "resize_pod"])
 def test_a_rejection_on_the_chosen_node(point: str) -> None:
     no = made(
-        "No", filter=lambda *a: None, **{point: lambda self, cycle, pod, node: unschedulable("no numa")}
+        "No", filter=lambda *a: None, **{point: lambda self, cycle, pod, where: unschedulable("no numa")}
     )
     stage = Stage(no).nodes("n", "m")
     refusal = stage.wait(p := pod("p"))

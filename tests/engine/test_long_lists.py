@@ -164,7 +164,7 @@ def test_a_pod_of_a_gang_costs_the_same_however_many_parts_it_has() -> None:
             "kind": "PodGroup",
             "apiVersion": "scheduling.volcano.sh/v1beta1",
             "metadata": {"name": "g", "namespace": "default", "uid": "g"},
-            "spec": {"minMember": 1, "minTaskMember": minimums},
+            "spec": {"minMember": parts, "minTaskMember": minimums},
         }
         read = READ.of(VOLCANO, whole=True)
         engine.handle(ObjectAdded(read(json.dumps(group).encode())), NOW)
@@ -218,4 +218,4 @@ def test_preemption_costs_what_pods_and_budgets_cost() -> None:
         return calls(lambda: scheduled(engine))
 
     cost(2)
-    assert cost(240) < cost(20) + 240 * 40
+    assert cost(240) < cost(20) + 240 * 20

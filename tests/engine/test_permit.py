@@ -41,7 +41,7 @@ def test_a_waiting_pod_holds_its_place() -> None:
     waits = hold(stage, p := held(cpu="3"))
     assert (waits.pod, waits.node_name, waits.pending_plugins) == (p, "n", ("Holds",))
     assert stage.holds(p) == "n"
-    assert stage.engine.wake_at() == 60
+    assert waits.deadline == 60
     assert stage.wait(pod("q", "3")).message == "0/1 nodes are available: 1 Insufficient cpu."
 
 
@@ -80,9 +80,8 @@ def test_rejected_it_gives_its_place_back() -> None:
 )
 def test_in_time_it_is_rejected(seconds: float, until: float, text: str) -> None:
     stage = Stage(waiting(seconds=seconds)).nodes("n")
-    hold(stage, held())
-    assert stage.engine.wake_at() == until
-    assert stage.tick(until - 0.1) == []
+    assert hold(stage, held()).deadline == until
+    assert [each.reason for each in stage.tick(until - 0.1)] == ["WaitingAtPermit"]  # type: ignore[union-attr]
     (refusal,) = stage.tick(until)
     assert isinstance(refusal, Wait)
     message = f"rejected due to timeout after waiting {text} at plugin Holds"
@@ -91,8 +90,7 @@ def test_in_time_it_is_rejected(seconds: float, until: float, text: str) -> None
 
 def test_the_shortest_wait_counts() -> None:
     stage = Stage(waiting("Long", 60), waiting("Short", 5)).nodes("n")
-    hold(stage, held())
-    assert stage.engine.wake_at() == 5
+    assert hold(stage, held()).deadline == 5
     (refusal,) = stage.tick(5.0)
     assert isinstance(refusal, Wait)
     assert refusal.plugins == ("Short",)

@@ -106,7 +106,7 @@ def test_pods_and_binds_that_are_told_go_on_with_the_round(diary: Diary) -> None
     assert diary.take() == ["+others@n", "-p1@n"]
 
 
-THING = Object(api_version="v1", kind="Thing", metadata=ObjectMeta(name="t"), data={})
+THING = Object(api_version="v1", kind="ConfigMap", metadata=ObjectMeta(name="t"), data={})
 OUTSIDE = {
     "a node changes": NodeChanged(node("n", "8")),
     "a node goes": NodeDeleted(node("n")),
@@ -117,7 +117,7 @@ OUTSIDE = {
 
 @pytest.mark.parametrize("event", OUTSIDE.values(), ids=OUTSIDE)
 def test_a_round_ends_before_what_a_session_is_not_told_of(diary: Diary, event: Any) -> None:
-    stage = Stage(diary.plugin(reads=("Thing",))).nodes("n", "m")
+    stage = Stage(diary.plugin(reads=("ConfigMap",))).nodes("n", "m")
     stage.place(pod("p"))
     stage.engine.handle(event, stage.now)
     assert diary.take()[::2] == ["open", "close"]
@@ -155,7 +155,10 @@ def test_an_object_ends_a_round_of_who_looks_at_it(
 @pytest.mark.parametrize("kind", ["Thing", "Thing.g.io"])
 def test_who_asks_for_a_lister_looks_at_the_kind(kind: str) -> None:
     asking = made(
-        "Asking", on_session_open=lambda self, ssn: list(self.handle.lister(kind)), filter=lambda *about: None
+        "Asking",
+        on_session_open=lambda self, ssn: list(self.handle.lister(kind)),
+        filter=lambda *about: None,
+        reads=("g.io/v1/things",),
     )
     diary = Diary()
     stage = Stage(diary.plugin(), asking).nodes("n")
@@ -166,7 +169,7 @@ def test_who_asks_for_a_lister_looks_at_the_kind(kind: str) -> None:
 
 def test_objects_end_no_more_than_ten_rounds_in_a_second(diary: Diary) -> None:
     """Tenants write them: who edits one in a loop must not have a session opened for each pod."""
-    stage = rounds_with_objects(diary, count=50, reads=("Thing",))
+    stage = rounds_with_objects(diary, count=50, reads=("ConfigMap",))
     assert diary.take().count("open") == 11
     stage.now = 0.9
     stage.place(pod("soon", "1m"))
@@ -182,12 +185,12 @@ def test_where_time_stands_still_they_end_ten_in_the_jobs_of_a_round(
     diary: Diary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(early_ends, "MOST_JOBS", 20)
-    rounds_with_objects(diary, count=60, reads=("Thing",))
+    rounds_with_objects(diary, count=60, reads=("ConfigMap",))
     assert diary.take().count("open") == 31
 
 
 def test_a_round_that_could_not_end_ends_when_it_may(diary: Diary) -> None:
-    stage = rounds_with_objects(diary, count=10, reads=("Thing",))
+    stage = rounds_with_objects(diary, count=10, reads=("ConfigMap",))
     stage.now = 0.9
     stage.place(pod("p"))
     stage.engine.handle(ObjectAdded(THING), stage.now)

@@ -19,7 +19,7 @@ from mooring.config.durations import Duration
 from mooring.config.scheduler import Extender, ExtenderTLS
 from mooring.errors import ConfigError
 from mooring.extender.client import ExtenderClient, ExtenderError
-from mooring.extender.wire import AnswerError, ExtenderArgs, encode
+from mooring.extender.wire import ExtenderArgs, encode
 
 ARGS = encode(ExtenderArgs(pod("p"), node_names=("a",)))
 
@@ -114,7 +114,7 @@ async def test_bind() -> None:
 async def test_a_bind_that_is_refused() -> None:
     with (
         serving(says({"Error": "pod has gone"})) as server,
-        pytest.raises(AnswerError, match=r"^pod has gone$"),
+        pytest.raises(ExtenderError, match=r"^extender http://.*: pod has gone$"),
     ):
         await bind(server)
 

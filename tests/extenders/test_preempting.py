@@ -195,7 +195,7 @@ def test_nobody_is_asked_about_nothing() -> None:
 def test_the_first_failure_ends_it() -> None:
     world = crowded(preempting(), preempting())
     found = outcome(answer(world, ask(world, preemptor()), error="away"))
-    assert found == (None, [], f"{FULL} preemption: away")
+    assert found == (None, [], f"{FULL} preemption: extender {URL}: away")
 
 
 def test_after_one_that_may_fail_the_next_is_asked() -> None:
@@ -213,11 +213,16 @@ def test_after_one_that_may_fail_the_next_is_asked() -> None:
 @pytest.mark.parametrize(
     ("said", "ignored", "failure"),
     [
-        pytest.param(left(a=[], b=["b1"]), "b", 'expected at least one victim pod on node "a"', id="none"),
+        pytest.param(
+            left(a=[], b=["b1"]),
+            "b",
+            f'extender {URL}: expected at least one victim pod on node "a"',
+            id="none",
+        ),
         pytest.param(
             {"NodeNameToMetaVictims": {"a": None}},
             None,
-            'expected at least one victim pod on node "a"',
+            f'extender {URL}: expected at least one victim pod on node "a"',
             id="null",
         ),
         pytest.param(
@@ -234,7 +239,9 @@ def test_after_one_that_may_fail_the_next_is_asked() -> None:
             "but the pod is not found on that node",
             id="nobody",
         ),
-        pytest.param(left(z=["a1"]), "b", 'nodeinfo not found for node name "z"', id="no such node"),
+        pytest.param(
+            left(z=["a1"]), "b", f'extender {URL}: nodeinfo not found for node name "z"', id="no such node"
+        ),
     ],
 )
 def test_mistakes(said: Any, ignored: str | None, failure: str) -> None:

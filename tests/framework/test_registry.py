@@ -12,6 +12,7 @@ from mooring.errors import PolicyError
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.loading.discovery import plugins_in
 from mooring.framework.loading.registry import Registry
+from mooring.framework.running.inspection import place_of
 
 Policy = Callable[[str], type[Plugin]]
 Place = Callable[[Path, str], str]
@@ -65,7 +66,7 @@ def test_a_name_that_is_taken_is_refused(policy: Policy, write: Callable[..., Pa
         registry.add(second)
     assert str(error.value) == (
         f'{place(other, "class Spot")}: there is already a plugin named "Spot" '
-        f"({first.__module__}): give this one another `name`"
+        f"({place_of(first)}): give this one another `name`"
     )
     assert registry.get("Spot") is first
 

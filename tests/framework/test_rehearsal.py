@@ -193,7 +193,7 @@ GOOD = {
         "    def score(self, cycle, pod, node): return 101"
     ),
     "everything the handle offers": (
-        "def filter(self, cycle, pod, node):\n"
+        "reads = ('batch/v1/jobs',)\n    def filter(self, cycle, pod, node):\n"
         "        handle = self.handle\n"
         "        handle.activate([pod])\n"
         "        handle.invalidate()\n"

@@ -22,8 +22,11 @@ from mooring.sim.simulation import Simulation
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDERS = sorted({path.parent for path in EXAMPLES.glob("**/01-nodes.yaml")})
+COUNTS = frozenset(
+    ["replicas", "completions", "parallelism", "minReplicas", "size", "numNodes", "numOfHosts", "instances"]
+)
 MOST_PODS = 500  # more than that is the wish of who wrote it, and takes its time
-UNTIL_S = 86_400.0
+UNTIL_S = 7_200.0  # longer than anything in the examples; schedules go on for ever
 
 
 def spoilt(rng: random.Random) -> str:
@@ -49,20 +52,20 @@ def is_small(entries: tuple[Entry, ...]) -> bool:
     return all(_number(entry.object.data) <= MOST_PODS for entry in entries)
 
 
-def _number(data: dict[str, Any]) -> int:
-    spec = data.get("spec")
-    counts = (
-        [spec.get(name) for name in ("replicas", "completions", "parallelism")]
-        if isinstance(spec, dict)
-        else []
-    )
-    return max((count for count in counts if isinstance(count, int)), default=0)
+def _number(data: Any) -> int:
+    """The greatest count of pods anywhere in it."""
+    if isinstance(data, list):
+        return max(map(_number, data), default=0)
+    if not isinstance(data, dict):
+        return 0
+    counts = (value for name, value in data.items() if name in COUNTS and isinstance(value, int))
+    return max(*counts, *map(_number, data.values()), 0, 0)
 
 
 @fuzzed(played=60)
 def test_manifests_are_simulated_or_told(rng: random.Random) -> None:
     try:
-        entries = read_manifests(["-"], stdin=io.StringIO(spoilt(rng)))
+        entries = read_manifests(["-"], stdin=io.StringIO(spoilt(rng)), lenient=True)
     except ManifestError as error:
         assert all(mistake.place and mistake.what for mistake in error.mistakes)
         return

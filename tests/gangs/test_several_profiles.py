@@ -100,7 +100,7 @@ def test_pods_that_nobody_collects_do_not_count(profiles: tuple[str, ...]) -> No
     stage.add(*members(2, 2, "first", "second"))
     assert states(stage) == [State.PENDING, State.ASIDE]
     gate = stage.plugin("Coscheduling", "first").pre_enqueue(members(2, 2, "first")[0])
-    assert gate.message == "memberGangs [default/g] child pod not collect enough"
+    assert gate.message == "gang default/g: needs 2 pods; 1 is there, 1 is missing"
 
 
 def test_gangs_that_start_together_are_of_one_profile() -> None:

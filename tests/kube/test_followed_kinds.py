@@ -36,6 +36,7 @@ GANGS = {
     "scheduling.k8s.io/v1alpha1/workloads",
     "scheduling.koordinator.sh/v1alpha1/clusternetworktopologies",
     "kai.scheduler/v1alpha1/topologies",
+    "topology.volcano.sh/v1alpha1/hypernodes",
 }
 
 

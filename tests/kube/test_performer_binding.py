@@ -251,6 +251,30 @@ def test_calls_in_flight_are_bounded_and_none_is_forgotten() -> None:
     in_virtual_time(run())
 
 
+def test_a_pod_says_so_whose_plugins_take_long_before_it_is_bound() -> None:
+    async def run() -> None:
+        doing = Doing([Slow])
+        slow, quick = a_pod("slow"), a_pod("quick")
+        for each in (slow, quick):
+            doing.server.holds(each)
+        told = await doing.do(doing.bind(slow), doing.bind(quick))
+        assert sorted(bound(told)) == ["quick", "slow"]
+        writes = [
+            (path.rpartition("/pods/")[2], body.get("status", {}).get("conditions"))
+            for _, path, body in doing.server.writes()
+        ]
+        (said,) = [conditions[0] for path, conditions in writes if path == "slow/status"]
+        words = "has a place on node n1 and waits for what is to be done before it is bound, by Slow"
+        assert (said["status"], said["reason"], said["message"]) == ("False", "WaitingAtPreBind", words)
+        paths = [path for path, _ in writes]
+        assert paths.index("slow/status") < paths.index("slow/binding")
+        assert "quick/status" not in paths
+        notes = [(event["reason"], event["note"]) for event in await doing.events()]
+        assert ("WaitingAtPreBind", words) in notes
+
+    in_virtual_time(run())
+
+
 def test_a_victim_that_is_not_bound_yet_loses_its_binding_and_lives() -> None:
     async def run() -> None:
         doing = Doing([Slow])
@@ -260,8 +284,8 @@ def test_a_victim_that_is_not_bound_yet_loses_its_binding_and_lives() -> None:
         await asyncio.sleep(1.0)
         told = await doing.do(evict(victim, preemptor))
         assert told == [BindFailed(victim, "n1", "preempted")]
-        assert doing.server.writes() == []
-        (event,) = await doing.events()
+        assert [method for method, _, _ in doing.server.writes()] == ["PATCH"]  # that it waits
+        _, event = await doing.events()
         assert event["note"] == "Preempted by pod uid-big on node n1 (in kube-scheduler memory)."
         assert await doing.do(doing.bind(victim)) == [*told[:1], Bound(victim, "n1")]
 

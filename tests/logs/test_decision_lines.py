@@ -13,7 +13,9 @@ from mooring.engine.events import BindFailed, Bound
 from mooring.framework.api.writes import Write
 from mooring.logs import V2, V3, V10
 from mooring.logs.decisions import DecisionLog
+from mooring.plugins.coscheduling import Coscheduling
 from mooring.plugins.preemption import DefaultPreemption
+from mooring.workloads import keys
 
 Line = tuple[str, dict[str, Any]]
 
@@ -33,6 +35,9 @@ class Logged:
         while (decisions := self.stage.engine.schedule(self.stage.now)) is not None:
             for decision in decisions:
                 self.carry_out(decision)
+        return self.lines()
+
+    def lines(self) -> list[Line]:
         return [
             (each.message, vars(each)["fields"])
             for each in self._caplog.records
@@ -164,3 +169,21 @@ def test_evictions_for_a_reason_of_the_pods_own(caplog: pytest.LogCaptureFixture
     assert record.message == "Evicting pod"
     about = vars(record)["fields"]
     assert (about["pod"], about["node"], about["reason"]) == (made, "n1", "QuotaExceeded")
+
+
+def test_a_gang_that_waits_is_one_line_an_attempt(caplog: pytest.LogCaptureFixture) -> None:
+    notes = {keys.NAME: "train", keys.MIN_AVAILABLE: "40"}
+    stage = Stage(Coscheduling).nodes("a")
+    logged = Logged(caplog, V2, stage)
+    members = [pod(f"w{i}", annotations=notes) for i in range(40)]
+    stage.add(*members[:39])
+    assert logged.all() == []
+    for decision in stage.tick(1.0):
+        logged.log.decided(decision)
+    ((message, about),) = logged.lines()
+    assert message == "Pod is held; waiting"
+    assert (about["pods"], about["reason"]) == (39, "HeldBack")
+    assert about["message"] == "gang default/train: needs 40 pods; 39 are there, 1 is missing"
+    ((message, about),) = logged(members[39])
+    assert (message, about["pods"]) == ("Unable to schedule pod; no fit; waiting", 40)
+    assert about["err"] == "gang default/train: 4 of 40 can be placed; 36 lack cpu"

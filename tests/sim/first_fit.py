@@ -20,6 +20,7 @@ from mooring.engine.events import (
     PodDeleted,
     Tick,
 )
+from mooring.engine.pod_words import Words
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.handle import Api
 from mooring.framework.loading.profiles import make_profile
@@ -36,6 +37,9 @@ class NoGates:
     """A queue that keeps nobody out."""
 
     def get(self, uid: str) -> None:
+        return None
+
+    def retry_at(self) -> None:
         return None
 
 
@@ -57,7 +61,14 @@ class FirstFit:
         self._preempts = preempts
         self._retry_every = retry_every
 
-    def group_of(self, pod: Pod) -> tuple[float, str] | None:
+    @property
+    def owes_words(self) -> bool:
+        return False
+
+    def waits_for(self, uid: str) -> Words | None:
+        return None
+
+    def gang_of(self, pod: Pod) -> tuple[str, str] | None:
         return None
 
     def network(self) -> dict[str, tuple[str, ...]]:
@@ -111,6 +122,9 @@ class FirstFit:
 
     def wake_at(self) -> float | None:
         return self.now + self._retry_every if self._retry_every and self.waiting_pods else None
+
+    def plugins_wake_at(self) -> None:
+        return None
 
     def _pod(self, pod: Pod) -> None:
         if pod.spec.node_name:

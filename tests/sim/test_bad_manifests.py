@@ -181,17 +181,20 @@ CASES = {
         "  template: {metadata: {labels: {app: b}}}\n",
         ['5:33: spec.selector.matchLabels.app "a" is not among the labels of spec.template.'],
     ),
-    "same object twice": (
-        f"{POD}---\n{POD}",
-        ["7:18: Pod default/a is given twice; the first is at <stdin>:3:18."],
+    "same object twice and differently": (
+        f"{POD}---\n{POD}spec: {{hostNetwork: true}}\n",
+        ["7:18: Pod default/a is given twice and differently; the first is at <stdin>:3:18."],
     ),
     "unknown priority class": (
         priority_class("high", "value: 9") + "---\n" + pod("priorityClassName: hihg"),
         ['10:22: spec.priorityClassName "hihg" names no PriorityClass. Did you mean "high"?'],
     ),
     "unknown priority class of a template": (
-        f"{JOB}spec:\n  template: {{spec: {{priorityClassName: none}}}}\n",
-        ['5:40: spec.template.spec.priorityClassName "none" names no PriorityClass.'],
+        f"{JOB}spec:\n  template: {{spec: {{priorityClassName: system-node-critcal}}}}\n",
+        [
+            '5:40: spec.template.spec.priorityClassName "system-node-critcal" names no PriorityClass. '
+            'Did you mean "system-node-critical"?'
+        ],
     ),
     "priority that is not the class's": (
         priority_class("high", "value: 9") + "---\n" + pod("priorityClassName: high\n  priority: 8"),
@@ -218,12 +221,11 @@ CASES = {
         [f"7:26: spec.overhead.cpu: {no_quantity('x')}"],
     ),
     "many in one object": (
-        pod("priorityClassName: none\n  nodeName: x\n  overhead: {cpu: -1}\n  tolerations: 1"),
+        pod("preemptionPolicy: none\n  overhead: {cpu: -1}\n  tolerations: 1"),
         [
-            '5:22: spec.priorityClassName "none" names no PriorityClass.',
-            '6:13: spec.nodeName "x" names no Node.',
-            "7:19: spec.overhead.cpu -1 is negative.",
-            "8:16: expected a list, got 1.",
+            '5:21: spec.preemptionPolicy "none" is none of PreemptLowerPriority, Never.',
+            "6:19: spec.overhead.cpu -1 is negative.",
+            "7:16: expected a list, got 1.",
         ],
     ),
 }

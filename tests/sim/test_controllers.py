@@ -9,10 +9,12 @@ from mooring.model.objects import Pod
 from mooring.sim.arrivals import Loader
 from mooring.sim.clock import Clock
 from mooring.sim.controllers import Controllers
+from mooring.sim.simulation import Simulation
 from mooring.sim.world.world import World
 
 from .builders import node
 from .conftest import read
+from .first_fit import FirstFit
 
 SAFE = "[bcdfghjklmnpqrstvwxz2456789]"
 Load = Callable[[str], World]
@@ -332,3 +334,23 @@ def test_late_workloads_wait(load: Load, world: World, clock: Clock) -> None:
     assert not world.pods
     clock.pop()()
     assert (clock.now, len(world.pods)) == (10.0, 1)
+
+
+@pytest.mark.parametrize("given", ["web-1", ""], ids=["with its ReplicaSet", "without"])
+def test_pods_of_a_live_deployment_are_not_made_again(given: str) -> None:
+    meta = "uid: u%s, resourceVersion: '1', labels: {a: b, pod-template-hash: '1'}"
+    owner = "ownerReferences: [{apiVersion: apps/v1, kind: %s, name: %s, controller: true}]"
+    template = "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}"
+    spec = f"spec: {{replicas: 2, selector: {{matchLabels: {{a: b}}}}, {template}}}"
+    pods = [
+        f"{{apiVersion: v1, kind: Pod, metadata: {{name: web-1-{index}, {meta % index}, "
+        f"{owner % ('ReplicaSet', 'web-1')}}}, spec: {{containers: [{{name: c, image: i}}]{place}}}}}"
+        for index, place in enumerate(["", ", nodeName: n"])
+    ]
+    sets = f"{{apiVersion: apps/v1, kind: ReplicaSet, metadata: {{name: web-1, {meta % 's'}, "
+    sets += f"{owner % ('Deployment', 'web')}}}, {spec}}}"
+    deployment = f"{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, {meta % 'd'}}}, {spec}}}"
+    on = "{apiVersion: v1, kind: Node, metadata: {name: n}, status: {allocatable: {cpu: 4}}}"
+    documents = [deployment, *([sets] if given else []), on, *pods]
+    simulation = Simulation(FirstFit(), read("\n---\n".join(documents)))
+    assert sorted(simulation.run().placements) == ["default/web-1-0", "default/web-1-1"]

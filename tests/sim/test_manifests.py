@@ -12,7 +12,7 @@ from mooring.sim.world.workloads import DaemonSet, Deployment, Job, PriorityClas
 
 from .conftest import read
 
-POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\n"
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\nspec: {containers: [{name: c, image: i}]}\n"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_configuration_among_manifests_is_passed_over() -> None:
 def test_folders_are_read_whole_and_in_order(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "1.json").write_text(
-        json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "in-json"}})
+        json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "in-json"}})
     )
     (tmp_path / "a.yml").write_text(POD % "in-yml")
     (tmp_path / "c.yaml").write_text(POD % "in-yaml")

@@ -8,11 +8,15 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from mooring.app.making import make_engine, read_config
 from mooring.app.simulating import simulate
 from mooring.cli.main import cli
+from mooring.plugins.catalogue import make_registry
 from mooring.sim.report import render
 from mooring.sim.report.gangs import where
 from mooring.sim.result import Result, to_data
+from mooring.sim.simulation import Simulation
+from sim.conftest import read
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "gangs"
 
@@ -81,3 +85,50 @@ def test_the_table_of_gangs() -> None:
 )
 def test_where_a_gang_is(pods: dict[str, str], network: dict[str, tuple[str, ...]], said: str) -> None:
     assert where(pods, network) == said
+
+
+def test_gangs_of_one_name_are_not_one() -> None:
+    node = "{apiVersion: v1, kind: Node, metadata: {name: n}, status: {capacity: {cpu: 4}}}\n---\n"
+    group = (
+        "{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: g, namespace: default},"
+        " spec: {minMember: 1}}\n---\n"
+    )
+    koordinator = 'gang.scheduling.koordinator.sh/name: g, gang.scheduling.koordinator.sh/min-available: "1"'
+    pods = "".join(
+        f"{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, namespace: {space}, {marks}}}, "
+        "spec: {containers: [{name: c, image: i}]}}\n---\n"
+        for name, space, marks in (
+            ("a", "default", "labels: {scheduling.x-k8s.io/pod-group: g}"),
+            ("b", "default", f"annotations: {{{koordinator}}}"),
+            ("a", "other", f"annotations: {{{koordinator}}}"),
+        )
+    )
+    gangs = simulated(node + group + pods).gangs
+    found = {name: list(gang.pods) for name, gang in gangs.items()}
+    assert found == {"default/g": ["default/b"], "x-k8s:default/g": ["default/a"], "other/g": ["other/a"]}
+
+
+def test_members_that_another_stands_for_say_why_they_wait() -> None:
+    """Cut short while the gang backs off: one of its pods stands in the queue for all."""
+    node = (
+        "{apiVersion: v1, kind: Node, metadata: {name: n%d, annotations: {%s}}, status: {capacity: {cpu: 1}}}"
+    )
+    group = (
+        "{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: g}, "
+        "spec: {minMember: 3}}"
+    )
+    pod = (
+        "{apiVersion: v1, kind: Pod, metadata: {name: %s, labels: {scheduling.x-k8s.io/pod-group: g}}, "
+        "spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}}"
+    )
+    nodes = [node % (0, ""), node % (1, "sim.mooring.io/arrives-at: 1s")]
+    text = "\n---\n".join([*nodes, group, *(pod % name for name in "abc")])
+    messages = {waiting.message for waiting in simulated(text, until=1.5).pending.values()}
+    assert len(messages) == 1
+    assert "already exists" not in messages.pop()
+
+
+def simulated(text: str, until: float | None = None) -> Result:
+    registry = make_registry()
+    engine = make_engine(read_config(None, registry), registry)
+    return Simulation(engine, read(text), until=until).run()

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from mooring.engine.pod_words import Words
 from mooring.errors import ApiError
 from mooring.sim.result import PendingPod
 from mooring.sim.simulation import Simulation
@@ -179,12 +180,14 @@ def test_pods_at_permit_do_not_keep_a_run_alive_for_ever() -> None:
             for uid, waiting in self.ready.items():
                 self.waiting[uid] = SimpleNamespace(pod=waiting, node_name="n", pending_plugins=("Gang",))
 
+        def waits_for(self, uid: str) -> Words | None:
+            return Words("WaitingAtPermit", "waits for the others", ("Gang",)) if self.waiting else None
+
         def wake_at(self) -> float:
             return self.now + 60.0
 
     result = simulate(node("n") + pod("a"), Undecided()).result()
-    expected = PendingPod("the pod waits for permission to be bound to n", ("Gang",), None)
-    assert result.pending == {"default/a": expected}
+    assert result.pending == {"default/a": PendingPod("waits for the others", ("Gang",), None)}
     assert result.summary.end_time_s == 0.0
 
 

@@ -105,3 +105,11 @@ def test_conformance_finds_a_signature_that_leaves_something_out() -> None:
 def test_a_plugin_that_looks_further_than_it_says_is_refused() -> None:
     with pytest.raises(PolicyError, match="reads the cluster, which scope ROW does not declare"):
         cluster(node("a"), node("b"), policies=[Peeking])
+
+
+def test_a_pod_that_was_not_tried_says_what_it_waits_for(make_cluster: Make) -> None:
+    world = make_cluster(node("n"))
+    gang = "gang.scheduling.koordinator.sh/"
+    alone = pod("w0").annotation(f"{gang}name", "train").annotation(f"{gang}min-available", "2")
+    assert world.schedule(alone) is None
+    assert world.message(alone) == "gang default/train: needs 2 pods; 1 is there, 1 is missing"

@@ -233,7 +233,7 @@ async def test_binding_points() -> None:
         try:
             state = stage.engine.binding_state(decision)
             assert state is not None
-            await run_binding(*state, decision.pod, "a", {}, api=None)  # type: ignore[arg-type]
+            await run_binding(state.profile, state.cycle, decision.pod, "a", {}, None)  # type: ignore[arg-type]
         except BindingFailed:
             assert name == "bad"
     series = {labels: sum(s.counts) for labels, s in _point_series(meter)}

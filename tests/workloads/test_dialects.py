@@ -16,7 +16,7 @@ from plugins.coscheduling.hand import GANG, Hand, labelled, member, pod, pod_gro
 
 KAI, VOLCANO = "scheduling.run.ai/v2alpha2", "scheduling.volcano.sh/v1beta1"
 PLUGINS, K8S = "scheduling.x-k8s.io/v1alpha1", "scheduling.k8s.io/v1alpha2"
-TOO_FEW = "memberGangs [default/g] child pod not collect enough"
+TOO_FEW = "gang default/g: needs 2 pods; 1 is there, 1 is missing"
 K8S_TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
 
 
@@ -134,7 +134,7 @@ def test_each_sub_group_of_kai_has_its_minimum() -> None:
     ]
     workers = [kai(f"w{i}", "workers") for i in range(3)]
     hand.see(*workers)
-    assert hand.gate(workers[0]) == TOO_FEW
+    assert hand.gate(workers[0]) == "gang default/g: needs 1 leader pod; 0 are there, 1 is missing"
     leader = kai("l", "Leader")
     hand.see(leader)
     assert hand.gate(leader) == ""
@@ -163,11 +163,18 @@ def test_tasks_of_volcano_have_minimums_beside_that_of_all() -> None:
     hand.put(pod_group(version=VOLCANO, minMember=4, minTaskMember={"ps": 1, "worker": 2}))
     pods = [volcano(f"w{i}", "worker") for i in range(4)]
     hand.see(*pods)
-    assert hand.gate(pods[0]) == TOO_FEW
+    assert hand.gate(pods[0]) == "gang default/g: needs 1 ps pod; 0 are there, 1 is missing"
     server = volcano("ps", "ps")
     hand.see(server)
     assert hand.gate(server) == ""
     assert [hand.waits(each) for each in (*pods[:3], server)] == [True, True, True, False]
+
+
+def test_minimums_of_tasks_that_are_more_than_that_of_all_do_not_count_in_volcano() -> None:
+    hand = Hand()
+    hand.put(pod_group(version=VOLCANO, minMember=2, minTaskMember={"ps": 1, "worker": 3}))
+    terms = hand.gang("volcano:default/g").terms
+    assert (terms.least, terms.parts) == (2, ())
 
 
 def test_basic_pods_wait_for_nobody_but_their_group() -> None:

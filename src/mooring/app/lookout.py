@@ -1,4 +1,4 @@
-"""Sees to it that nothing is decided on a view that is known to be old.
+"""Sees to it that nothing is decided on a view that is known to be old, and that pods in line say so.
 
 When pods or nodes have not been followed for a while, deciding stops until all that happened meanwhile is
 known. It is said once, is seen in `/readyz` and in metrics, and on the pods that wait for it.
@@ -9,11 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from itertools import islice
 
 from mooring.app.driver import Driver
-from mooring.engine.decisions import SCHEDULER_ERROR, Wait
-from mooring.engine.queue.queued_pod import ACTIVE
+from mooring.engine.decisions import Wait
 from mooring.kube.resources import NODES, PODS
 from mooring.kube.watch.informers import Informers
 
@@ -22,8 +20,8 @@ log = logging.getLogger("mooring.app")
 STALE_AFTER_S = 5.0  # a watch that is cut is open again within two; a leader gives up only after ten
 LOOK_S = 0.5
 PAUSED_LOOK_S = 0.05  # while nothing is decided
-TOLD_AT_ONCE = 50  # pods on which it is said, with each look
-TOLD_IN_ALL = 1000  # of one pause: whoever reads that so many wait for the same need not be told again
+TOLD_AT_ONCE = 250  # pods on which it is said, with each look
+IN_LINE_AT_ONCE = 25  # that wait for their turn only: others are being bound, and theirs comes
 SIGHT = "sight"  # why the driver pauses
 PAUSED = "scheduling is paused: {} have not been followed for {:.0f} s"
 
@@ -45,7 +43,6 @@ class Lookout:
         self._tell = tell
         self._may_write = may_write
         self._sleep = sleep
-        self._told: set[str] = set()  # uids of pods that say so already
 
     @property
     def failing(self) -> str:
@@ -64,6 +61,8 @@ class Lookout:
             await self._sleep(LOOK_S)
             if why := self._stale():
                 await self._pause(why)
+            elif self._driver.deciding and self._may_write():
+                self._tell_pods(IN_LINE_AT_ONCE)
 
     def _stale(self) -> str:
         kind, age = max(self.ages().items(), key=lambda each: each[1])
@@ -72,10 +71,13 @@ class Lookout:
     async def _pause(self, why: str) -> None:
         log.warning("%s", why)
         self._driver.pause(SIGHT)
-        self._told.clear()
+        words = self._driver.engine.words
+        words.pause(why)
         while why:
-            self._tell_pods(why)
+            if self._may_write() and self._informers.is_in_touch:
+                self._tell_pods(TOLD_AT_ONCE)
             why = await self._until_seen()
+        words.pause("")
         self._driver.resume(SIGHT)
         log.info("scheduling goes on: pods and nodes are followed again")
 
@@ -89,11 +91,7 @@ class Lookout:
                 break
         return self._stale()
 
-    def _tell_pods(self, why: str) -> None:
-        if not self._may_write() or not self._informers.is_in_touch:
-            return
-        ready = (queued.pod for queued in self._driver.engine.queue if queued.where is ACTIVE)
-        most = min(TOLD_AT_ONCE, TOLD_IN_ALL - len(self._told))
-        for pod in list(islice((pod for pod in ready if pod.uid not in self._told), most)):
-            self._told.add(pod.uid)
-            self._tell(Wait(pod, SCHEDULER_ERROR, why))
+    def _tell_pods(self, most: int) -> None:
+        engine = self._driver.engine
+        for wait in engine.words.in_line(most, engine.now):
+            self._tell(wait)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from mooring.config.bounds import read_bounded
@@ -14,10 +15,15 @@ from mooring.framework.loading.registry import Registry
 from mooring.framework.metrics.meter import Meter
 from mooring.framework.running.budget import Budgets
 
+log = logging.getLogger("mooring.app")
+
 
 def read_config(file: Path | None, registry: Registry) -> SchedulerConfig:
     """The configuration in a file, checked against the plugins there are; the default one without."""
-    return default_config(registry) if file is None else load_config(read_text(file), str(file), registry)
+    config = default_config(registry) if file is None else load_config(read_text(file), str(file), registry)
+    for where in config.policies:
+        log.info("%s", where)
+    return config
 
 
 def read_text(file: Path) -> str:

@@ -4,7 +4,8 @@ Once a second the system's timer has the main thread look at its own stack. A po
 too long is interrupted: an exception is raised in it, so that it costs its pod one cycle. That also ends
 `time.sleep`, waiting for a socket, and a regular expression that never comes to an end. What cannot be
 interrupted keeps the loop from coming round: `stuck` says on what, to whoever keeps the lease, and after a
-while Python itself writes where it hangs to standard error.
+while Python itself writes where it hangs to standard error. Mooring's own work comes to an end by itself: a
+gang of thousands may take its time, and ending the process would only have the next one begin it again.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ LIMIT_S = 5.0  # for one call of a policy; a thousand times what is ordinary
 LOOKS = 5  # until then
 AGAIN_S = 0.01  # to look again when a call is in the middle of what must not be left
 STUCK_S = 10.0  # without the loop coming round
+BUSY_S = 300.0  # the same, for Mooring's own work
 BEAT_S = 0.5
 LONGEST_PAUSE_S = 3.0  # between two questions: a process that was frozen was not stuck meanwhile
 STANDARD_ERROR = 2  # whatever Python calls so
@@ -56,6 +58,7 @@ class Watchdog:
         self._call: FrameType | None = None  # the one that was under way at the last look
         self._since = 0.0
         self._looks = 0
+        self._busy_looks = self._busy_looks_seen = 0  # at Mooring's own work
         self._started = False
         self._beats = 0
         self._beats_seen, self._still_s, self._asked_at = 0, 0.0, clock()
@@ -82,6 +85,7 @@ class Watchdog:
         if self._beats and self._looks % 10 == 1:
             faulthandler.dump_traceback_later(DUMP_S, file=STANDARD_ERROR)
         now, call = self._clock(), self._policies.call(frame)
+        self._busy_looks += call is None
         if call is None or frame is None or call.frame is not self._call:
             self._call, self._since = None if call is None else call.frame, now
         elif now - self._since >= self._limit_s:
@@ -101,10 +105,16 @@ class Watchdog:
         if self._beats != self._beats_seen or not self._beats:
             self._beats_seen, self._still_s = self._beats, 0.0
             return ""
-        self._still_s += min(passed, LONGEST_PAUSE_S)
+        before, self._still_s = self._still_s, self._still_s + min(passed, LONGEST_PAUSE_S)
+        is_busy, self._busy_looks_seen = self._busy_looks != self._busy_looks_seen, self._busy_looks
         if self._still_s < self._stuck_s:
             return ""
-        return f"{doing(self._policies, main_frame(self._main))}, for {self._still_s:.0f} s"
+        what = f"{doing(self._policies, main_frame(self._main))}, for {self._still_s:.0f} s"
+        if not is_busy or self._still_s >= BUSY_S:
+            return what
+        if before < self._stuck_s:
+            log.warning("deciding takes long, and nothing else is done meanwhile: %s", what)
+        return ""
 
 
 def files_of(plugins: Iterable[type[Plugin]]) -> set[str]:

@@ -82,7 +82,11 @@ def doing(policies: Policies, frame: FrameType | None) -> str:
     """What a stack is at, in words."""
     if (call := policies.call(frame)) is not None:
         return call.text
-    return "" if frame is None else f"{frame.f_code.co_qualname}, at {_place(frame)}"
+    if frame is None:
+        return ""
+    pod = _pod(frame)
+    about = f", pod {pod.key}" if pod is not None else ""
+    return f"{frame.f_code.co_qualname}{about}, at {_place(frame)}"
 
 
 def main_frame(thread: int) -> FrameType | None:

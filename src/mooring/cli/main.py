@@ -12,7 +12,7 @@ from importlib.metadata import version
 import click
 
 from mooring import logs
-from mooring.errors import InputError, MooringError, PolicyHangs
+from mooring.errors import InputError, MooringError, PolicyHangs, did_you_mean
 
 COMMANDS = {
     "run": "schedule a real cluster",
@@ -35,6 +35,16 @@ class Lazy(click.Group):
         module = importlib.import_module(f"mooring.cli.{cmd_name}")
         command: click.Command = module.command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Says of a command that is not there which one may be meant."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            near = did_you_mean(name, list(COMMANDS)) or f" There are {', '.join(COMMANDS)}."
+            ctx.fail(f"No such command '{name}'.{near}".replace('"', "'"))  # as click has it of options
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Lists the commands without importing them."""

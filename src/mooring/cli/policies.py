@@ -23,13 +23,13 @@ class Update(Protocol):
 
 
 @contextmanager
-def watched(policies: Path | None, work: str) -> Iterator[Update]:
+def watched(policies: Path | None, work: str, *, bar_shown: bool = True) -> Iterator[Update]:
     """Shows a progress bar with the name of the work; tells at the end what policies did besides."""
     own = Policies([f"{policies.absolute()}/"] if policies else ())
     with (
         printed_elsewhere() as printing,
         Watchdog(own, limit_s=LIMIT_S, raises=PolicyHangs),
-        progress_bar() as bar,
+        progress_bar(shown=bar_shown) as bar,
     ):
         task = bar.add_task(work, total=None)
 

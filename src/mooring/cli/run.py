@@ -36,7 +36,11 @@ def show_version(ctx: click.Context, param: click.Parameter, value: str | None) 
 )
 @click.option("--kubeconfig", type=EXISTING_FILE, help="How to reach the API server; the pod's own without.")
 @click.option("--master", default="", help="The address of the API server, instead of the kubeconfig's.")
-@click.option("--policies", type=EXISTING_FOLDER, help="A folder of Python policies, added to every profile.")
+@click.option(
+    "--policies",
+    type=EXISTING_FOLDER,
+    help="A folder of Python policies; who is named nowhere is in every profile.",
+)
 @click.option(
     "--write-config-to", type=click.Path(dir_okay=False, path_type=Path),
     help="Write the configuration as it would be used to this file, and end.",

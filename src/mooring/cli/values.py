@@ -32,3 +32,4 @@ EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 EXISTING_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 DURATION = ReadBy("duration", Duration.parse)  # as Kubernetes writes them: 90s, 1h30m
 GATES = ReadBy("gates", parse_feature_gates)  # as kube-scheduler takes them: A=true,B=false
+NAMES = ReadBy("names", lambda text: tuple(filter(None, (name.strip() for name in text.split(",")))))

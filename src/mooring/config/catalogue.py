@@ -46,6 +46,9 @@ class Catalogue(Protocol):
     def default_multi_point(self) -> Sequence[PluginUse]:
         """The plugins of a profile that says nothing, in order."""
 
+    def offered(self) -> Sequence[str]:
+        """Plugins that are part of every profile, unless a configuration names them somewhere."""
+
     def load(self, reference: str) -> str:
         """Takes in the plugin class at "package.module:Class" and gives its name; or PolicyError."""
 

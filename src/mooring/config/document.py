@@ -61,6 +61,18 @@ class Document:
                 return None
         return data
 
+    def node(self, path: Path) -> yaml.Node | None:
+        """The node at a path; None when there is nothing."""
+        node = self._root()
+        for step in path:
+            pair = None if node is None else _child(node, step)
+            node = None if pair is None else pair[1]
+        return node
+
+    def part(self, path: Path) -> Document:
+        """What is at a path as a document of its own, with the places it has in this one."""
+        return Document(self.file, self.at(path), node=self.node(path), text="", has_nulls=self.has_nulls)
+
     def place(self, path: Path = (), *, key: bool = False) -> str:
         """`file:line:column` of the value at a path, or of its key.
 

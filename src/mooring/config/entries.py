@@ -5,12 +5,13 @@ from __future__ import annotations
 from mooring.config.catalogue import POINTS, Catalogue, PluginUse, type_name
 from mooring.config.document import Path
 from mooring.config.findings import Findings
-from mooring.config.profiles import PointSet
+from mooring.config.older.successors import LEFT_OUT, OF_GROUPS, PLACEMENTS, PLUGINS, removed_plugin
+from mooring.config.profiles import ALL, PointSet
 from mooring.config.scheduler import PluginEntry, Plugins, PluginSet
 from mooring.errors import PolicyError, did_you_mean
 
 MULTI_POINT = "multiPoint"
-REMOVED = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
+FOR_GROUPS = "Coscheduling says where groups of pods go."
 
 
 class Entries:
@@ -41,8 +42,8 @@ class Entries:
             return name
         if not name:
             self.findings.note(path, "a plugin needs a name.")
-        elif name in REMOVED:
-            self.findings.note(path, removed(name))
+        elif name in PLUGINS:
+            self.findings.note(path, removed_plugin(name))
         else:
             self.findings.note(path, f'no plugin named "{name}".{did_you_mean(name, known)}')
         return None
@@ -67,15 +68,35 @@ class Entries:
                 self.findings.note(at, f'plugin "{name}" already registered as "{kind}".')
             elif name is not None:
                 uses[name] = PluginUse(name, entry.weight)
+        for index, entry in enumerate(entries.disabled):
+            self._remark_disabled((*path, "disabled", index, "name"), self.known_as(entry.name))
         disabled = frozenset(self.known_as(entry.name) for entry in entries.disabled)
         return PointSet(tuple(uses.values()), disabled)
 
+    def _remark_disabled(self, path: Path, name: str) -> None:
+        known = self.catalogue.names()
+        if name in (ALL, *known, *OF_GROUPS, *LEFT_OUT):
+            return
+        what = (
+            removed_plugin(name)
+            if name in PLUGINS
+            else f"there is no such plugin.{did_you_mean(name, known)}"
+        )
+        self.findings.remark(path, f'disabling "{name}" has no effect: {what}')
+
     def _enabled(self, path: Path, point: str, entry: PluginEntry) -> str | None:
+        """The plugin to run at a point; None when there is none, or it does nothing there."""
+        if entry.name in PLACEMENTS.get(point, OF_GROUPS) and point not in self._points(entry.name):
+            self.findings.remark(path, f'enabling "{entry.name}" at {point} has no effect: {FOR_GROUPS}')
+            return None
         name = self.resolve(path, entry.name)
         if name is None or point == MULTI_POINT or point in self.catalogue.points(name):
             return name
         self.findings.note(path, f'plugin "{name}" does not extend {type_name(point)} plugin.')
         return None
+
+    def _points(self, name: str) -> frozenset[str]:
+        return self.catalogue.points(name) if name in self.catalogue.names() else frozenset()
 
     def _first_point(self, point: str, name: str) -> str:
         """The point that notices first that a plugin is listed twice."""
@@ -83,7 +104,3 @@ class Entries:
             return point
         points = self.catalogue.points(name)
         return next((each for each in POINTS if each in points), MULTI_POINT)
-
-
-def removed(name: str) -> str:
-    return f'plugin "{name}" was removed from Kubernetes. NodeVolumeLimits does its work.'

@@ -11,8 +11,10 @@ from typing import Any
 import msgspec
 
 from mooring.config.catalogue import Catalogue
-from mooring.config.document import Document, read_documents
+from mooring.config.document import Document
 from mooring.config.findings import Findings
+from mooring.config.older.successors import POLICY, removed_version
+from mooring.config.opening import is_policy, open_configuration
 from mooring.config.plan import Planner
 from mooring.config.profiles import ProfilePlan
 from mooring.config.scheduler import (
@@ -27,14 +29,11 @@ from mooring.config.scheduler import (
 )
 from mooring.config.settings import check_settings, zero_means_default
 from mooring.config.struct_check import salvage
-from mooring.errors import ConfigError, InputError, Mistake
-
-GROUP = "kubescheduler.config.k8s.io/"
-REMOVED_IN = {"v1beta1": "1.23", "v1beta2": "1.28", "v1beta3": "1.29"}
+from mooring.errors import ConfigError, Mistake
 
 
 class SchedulerConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """A configuration without mistakes. `remarks` are worth a line in the log."""
+    """A configuration without mistakes. `remarks`, and where `policies` run, are worth a line in the log."""
 
     profiles: tuple[ProfilePlan, ...]
     parallelism: int = 16
@@ -47,6 +46,7 @@ class SchedulerConfig(msgspec.Struct, frozen=True, kw_only=True):
     extenders: tuple[Extender, ...] = ()
     delay_cache_until_active: bool = False
     remarks: tuple[Mistake, ...] = ()
+    policies: tuple[str, ...] = ()
 
 
 def default_config(catalogue: Catalogue) -> SchedulerConfig:
@@ -55,53 +55,42 @@ def default_config(catalogue: Catalogue) -> SchedulerConfig:
 
 
 def load_config(text: str, file: str, catalogue: Catalogue) -> SchedulerConfig:
-    """The configuration in a text; ConfigError with every mistake."""
-    document = _only_document(text, file)
-    _check_header(document)
+    """The configuration in a text, alone or among other objects; ConfigError with every mistake."""
+    opened = open_configuration(text, file)
+    document = opened.document
+    header = _header_mistakes(document)
     raw, mistakes = salvage(document, (), KubeSchedulerConfiguration)
-    findings = Findings(document, mistakes)
+    findings = Findings(document, [*header, *mistakes])
     raw = _with_defaults(raw or KubeSchedulerConfiguration())
     check_settings(raw, findings)
-    plans = Planner(findings, catalogue).plans(raw)
+    planner = Planner(findings, catalogue)
+    plans = planner.plans(raw)
     if findings.mistakes:
         raise ConfigError(findings.in_order())
-    return _config(raw, plans, tuple(findings.remarks))
+    made = _config(raw, plans, (*opened.remarks, *findings.remarks))
+    return msgspec.structs.replace(made, policies=planner.policies)
 
 
-def _only_document(text: str, file: str) -> Document:
-    try:
-        documents = read_documents(text, file)
-    except InputError as error:
-        raise ConfigError(error.mistakes) from None
-    if not documents:
-        raise ConfigError.at(f"{file}:1:1", f"the file is empty; expected a {KIND}.")
-    if len(documents) > 1:
-        raise ConfigError.at(documents[1].place(), f"expected one {KIND}, got a second document.")
-    return documents[0]
-
-
-def _check_header(document: Document) -> None:
-    """Stops early: the fields of another kind or version would all be reported as wrong."""
+def _header_mistakes(document: Document) -> list[Mistake]:
+    """What is wrong with kind and version. Of another kind, or of a version nobody knows, there is no more to
+    say: its fields would all be reported as wrong."""
     data = document.data if isinstance(document.data, dict) else {}
-    mistakes = [
-        Mistake(document.place((key,)), what)
-        for key, what in (("apiVersion", _version(data)), ("kind", _kind(data)))
-        if what
-    ]
-    if mistakes:
+    if is_policy(data):
+        raise ConfigError.at(document.place(("kind",)), POLICY)
+    said = {"apiVersion": _version(data), "kind": _kind(data)}
+    mistakes = [Mistake(document.place((key,)), what) for key, what in said.items() if what]
+    if mistakes and (said["kind"] or not removed_version(str(data.get("apiVersion")))):
         raise ConfigError(mistakes)
+    return mistakes
 
 
 def _version(data: dict[str, Any]) -> str:
     version = data.get("apiVersion")
     if version is None:
         return f'required field "apiVersion" is missing; expected "{API_VERSION}".'
-    gone = REMOVED_IN.get(str(version).removeprefix(GROUP)) if str(version).startswith(GROUP) else None
-    if gone:
-        return (
-            f'apiVersion "{version}" was removed in Kubernetes {gone}; convert the file to "{API_VERSION}".'
-        )
-    return "" if version == API_VERSION else f'apiVersion: expected "{API_VERSION}", got "{version}".'
+    if version == API_VERSION:
+        return ""
+    return removed_version(str(version)) or f'apiVersion: expected "{API_VERSION}", got "{version}".'
 
 
 def _kind(data: dict[str, Any]) -> str:
@@ -131,6 +120,10 @@ def _named(profiles: tuple[ProfileEntry, ...]) -> tuple[ProfileEntry, ...]:
 def _config(
     raw: KubeSchedulerConfiguration, plans: tuple[ProfilePlan, ...], remarks: tuple[Mistake, ...]
 ) -> SchedulerConfig:
-    ours = {field.name for field in msgspec.structs.fields(SchedulerConfig)} - {"profiles", "remarks"}
+    ours = {field.name for field in msgspec.structs.fields(SchedulerConfig)} - {
+        "profiles",
+        "remarks",
+        "policies",
+    }
     settings = {name: getattr(raw, name) for name in ours}
     return SchedulerConfig(profiles=plans, remarks=remarks, **settings)

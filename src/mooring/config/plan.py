@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from typing import Any
+
 import msgspec
 
 from mooring.config.catalogue import Catalogue, PluginUse
 from mooring.config.document import Path
+from mooring.config.durations import Duration, format_duration
 from mooring.config.entries import MULTI_POINT, Entries
 from mooring.config.findings import Findings
+from mooring.config.offers import Offers
 from mooring.config.plugin_args import ArgsReader
 from mooring.config.profiles import ProfilePlan, expand, faults, merge
 from mooring.config.scheduler import KubeSchedulerConfiguration, ProfileEntry
@@ -25,10 +31,13 @@ class Planner:
         self._findings = findings
         self._catalogue = catalogue
         self._entries = Entries(findings, catalogue)
+        self._offers = Offers((), ())
+        self.policies: tuple[str, ...] = ()  # where the policies on offer run
 
     def plans(self, raw: KubeSchedulerConfiguration) -> tuple[ProfilePlan, ...]:
         managed = (resource for extender in raw.extenders for resource in extender.managed_resources)
         ignored = [r.name for r in managed if r.ignored_by_scheduler and is_extended_resource(r.name)]
+        self._offers = Offers(self._catalogue.offered(), raw.profiles)
         plans: list[ProfilePlan] = []
         for index, entry in enumerate(raw.profiles):
             path = ("profiles", index)
@@ -36,6 +45,7 @@ class Planner:
             plan = self._plan(path, entry, raw.percentage_of_nodes_to_score)
             plans.append(_leaving_to_extenders(plan, ignored))
             self._check_queue_sort(path, plans)
+        self.policies = tuple(self._offers.told(plans))
         return tuple(plans)
 
     def _check_name(self, path: Path, name: str, taken: list[str]) -> None:
@@ -67,7 +77,8 @@ class Planner:
     def _points(self, path: Path, entry: ProfileEntry) -> tuple[Points, tuple[str, ...]]:
         before = len(self._findings.mistakes)
         sets = self._entries.sets(path, entry.plugins)
-        multi_point = merge(self._catalogue.default_multi_point(), sets.pop(MULTI_POINT))
+        defaults = (*self._catalogue.default_multi_point(), *self._offers.to(entry))
+        multi_point = merge(defaults, sets.pop(MULTI_POINT))
         points = expand(multi_point, sets, self._catalogue.points)
         if len(self._findings.mistakes) == before:  # else these would only follow from a misspelt name
             for point, what in faults(entry.scheduler_name, points):
@@ -79,13 +90,35 @@ class Planner:
         return points, tuple(hooked)
 
     def _check_queue_sort(self, path: Path, plans: list[ProfilePlan]) -> None:
-        first, last = _queue_sort(plans[0]), _queue_sort(plans[-1])
-        if len(first) == len(last) == 1 and first != last:
-            self._findings.field((*path, "plugins", "queueSort"), "must be the same for all profiles")
+        first, last = plans[0], plans[-1]
+        names = [[use.name for use in plan.points["queueSort"]] for plan in (first, last)]
+        if any(len(each) != 1 for each in names):
+            return
+        (one,), (other,) = names
+        what = "must be the same for all profiles"
+        if one != other:
+            sorts = f'"{first.scheduler_name}" sorts with {one}, "{last.scheduler_name}" with {other}'
+            self._findings.field((*path, "plugins", "queueSort"), f"{what}: {sorts}")
+            return
+        for field, here, there in _differences(first.args.get(one), last.args.get(one)):
+            at = next((plan.origins[one].path for plan in (last, first) if one in plan.origins), path)
+            values = f'{here} in "{first.scheduler_name}" and {there} in "{last.scheduler_name}"'
+            self._findings.note((*at, field), f"queueSort: {what}: {field} of {one} is {values}.")
 
 
-def _queue_sort(plan: ProfilePlan) -> list[tuple[str, object]]:
-    return [(use.name, plan.args.get(use.name)) for use in plan.points["queueSort"]]
+def _differences(one: object, other: object) -> Iterator[tuple[str, str, str]]:
+    """The fields of arguments that differ, each with both values as a file would have them."""
+    if isinstance(one, msgspec.Struct) and type(one) is type(other):
+        for field in msgspec.structs.fields(one):
+            here, there = getattr(one, field.name), getattr(other, field.name)
+            if here != there:
+                yield field.encode_name, _shown(here), _shown(there)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Duration):
+        return format_duration(value)
+    return json.dumps(msgspec.to_builtins(value, enc_hook=str), ensure_ascii=False)
 
 
 def _leaving_to_extenders(plan: ProfilePlan, resources: list[str]) -> ProfilePlan:

@@ -13,7 +13,8 @@ import msgspec
 
 from mooring.config.document import Origin, Path
 from mooring.config.durations import Duration
-from mooring.config.entries import REMOVED, Entries, removed
+from mooring.config.entries import Entries
+from mooring.config.older.successors import PLUGINS, removed_plugin
 from mooring.config.scheduler import API_VERSION, ConfigStruct, PluginConfigEntry
 from mooring.config.struct_check import convert
 from mooring.errors import did_you_mean
@@ -62,8 +63,8 @@ class ArgsReader:
             self._findings.note(at, "pluginConfig needs the name of a plugin.")
         elif name in self._given:
             self._findings.note(at, f"repeated config for plugin {name}.")
-        elif name in REMOVED:
-            self._findings.note(at, removed(name))
+        elif name in PLUGINS and name not in self._catalogue.names():
+            self._findings.note(at, removed_plugin(name))
         else:
             self._given[name] = None
             self._known((*path, "args"), at, name, enabled)
@@ -91,13 +92,23 @@ class ArgsReader:
             return None
         value, mistakes = convert(self._findings.document, path, args_type, allowed=header)
         self._findings.mistakes += mistakes
+        self._remark_in_vain(path, name, value)
         return value
+
+    def _remark_in_vain(self, path: Path, name: str, args: Any) -> None:
+        """Tells of fields that say something and change nothing."""
+        for field in msgspec.structs.fields(args) if args is not None else ():
+            why = getattr(args, "no_effect", {}).get(field.encode_name)
+            if why and getattr(args, field.name) != field.default:
+                at = (*path, field.encode_name)
+                self._findings.remark(at, f"{field.encode_name} of {name} has no effect: {why}.")
 
     def _check_header(self, path: Path, header: dict[str, str]) -> None:
         """Arguments may say what they are, as Kubernetes writes them; then it must be right."""
+        ours = self._findings.document.at(("apiVersion",))  # an old file is told once that it is
         for key, word in header.items():
             given = self._findings.document.at((*path, key))
-            if given not in (None, word):
+            if given not in (None, word, ours):
                 self._findings.field((*path, key), f'expected "{word}", got "{given}"')
 
     def _check_none(self, path: Path, name: str, header: Collection[str]) -> None:

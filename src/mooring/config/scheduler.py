@@ -6,11 +6,12 @@ No field is required here, so that what is right in a file can be read beside wh
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
 from mooring.config.durations import Duration
+from mooring.config.older import successors
 
 API_VERSION = "kubescheduler.config.k8s.io/v1"
 KIND = "KubeSchedulerConfiguration"
@@ -20,10 +21,14 @@ Weight = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 
 
 class ConfigStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Base of everything in the file."""
+    """Base of everything in the file. `removed` are fields it had once, with what took their place."""
+
+    removed: ClassVar[dict[str, str]] = {}
 
 
 class LeaderElection(ConfigStruct, frozen=True):
+    removed = successors.ELECTION_FIELDS
+
     leader_elect: bool = True
     lease_duration: Duration = Duration(15)
     renew_deadline: Duration = Duration(10)
@@ -60,6 +65,8 @@ class ManagedResource(ConfigStruct, frozen=True):
 class Extender(ConfigStruct, frozen=True):
     """An HTTP service that filters, scores, preempts or binds besides the plugins."""
 
+    removed = successors.EXTENDER_FIELDS
+
     url_prefix: str = ""
     filter_verb: str = ""
     preempt_verb: str = ""
@@ -85,6 +92,8 @@ class PluginSet(ConfigStruct, frozen=True):
 
 
 class Plugins(ConfigStruct, frozen=True):
+    removed = successors.POINT_FIELDS
+
     pre_enqueue: PluginSet = PluginSet()
     queue_sort: PluginSet = PluginSet()
     pre_filter: PluginSet = PluginSet()
@@ -125,6 +134,8 @@ class ProfileEntry(ConfigStruct, frozen=True):
 
 class KubeSchedulerConfiguration(ConfigStruct, frozen=True):
     """The file as it is written."""
+
+    removed = successors.FIELDS
 
     api_version: str = ""
     kind: str = ""

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import inspect
 
 from mooring.config.document import Document
+from mooring.config.older.successors import removed_field
 from mooring.config.wording import got, not_one_of, wrong_type
 from mooring.errors import ArgsError, Mistake, did_you_mean, wants_the_end
 
@@ -71,7 +72,7 @@ class Walk:
             elif key == kind.tag_field:
                 sound[key] = value
             elif key not in allowed and not self._ignore_unknown:
-                self.note((*path, key), _unknown(key, [*fields, *allowed]), key=True)
+                self.note((*path, key), _unknown(key, [*fields, *allowed], kind.cls), key=True)
         absent = [name for name, field in fields.items() if field.required and data.get(name) is None]
         for name in absent:
             self.note(path, f'required field "{name}" is missing.')
@@ -237,7 +238,10 @@ def _may_be_empty(kind: inspect.Type) -> bool:
     return isinstance(kind, inspect.StructType) and not any(field.required for field in kind.fields)
 
 
-def _unknown(key: str, known: list[str]) -> str:
+def _unknown(key: str, known: list[str], struct: type) -> str:
+    removed: dict[str, str] = getattr(struct, "removed", {})
+    if key in removed:
+        return removed_field(key, removed[key])
     return f'unknown field "{key}".{did_you_mean(key, known)}'
 
 

@@ -27,7 +27,7 @@ def document(config: SchedulerConfig, *, secrets: bool = False) -> dict[str, Any
     settings = {
         _camel(field.name): _plain(getattr(config, field.name), secrets)
         for field in msgspec.structs.fields(type(config))
-        if field.name not in ("profiles", "remarks")
+        if field.name not in ("profiles", "remarks", "policies")
     }
     profiles = [_profile(plan, secrets) for plan in config.profiles]
     whole = {"apiVersion": API_VERSION, "kind": KIND, **settings, "profiles": profiles}

@@ -39,9 +39,10 @@ class Consult(msgspec.Struct, frozen=True, tag=True, gc=False):
 
 
 class Wait(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """The pod gets no place now: condition PodScheduled=False with this reason and message.
+    """The pod gets no place now: condition PodScheduled=False with this reason and message, and an Event.
 
-    `nominated` None leaves status.nominatedNodeName alone, "" clears it.
+    `nominated` None leaves status.nominatedNodeName alone, "" clears it. Of pods that wait for the same, the
+    first says how many they are, and the others 0: a line of a log will do for them.
     """
 
     pod: Pod
@@ -49,6 +50,12 @@ class Wait(msgspec.Struct, frozen=True, tag=True, gc=False):
     message: str
     plugins: tuple[str, ...] = ()
     nominated: str | None = None
+    together: int = 1
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether an attempt has failed, as opposed to there being none yet or one under way."""
+        return self.reason in ANSWERS
 
 
 class Evict(msgspec.Struct, frozen=True, tag=True, gc=False):
@@ -84,7 +91,7 @@ class Look(msgspec.Struct, frozen=True, tag=True, gc=False):
 
 
 class Refuse(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Tell of an object that cannot be taken in, by an Event on it."""
+    """Tell by an Event on an object that it cannot be taken in, or that something it says does not count."""
 
     about: Object  # who it is, without its data
     message: str
@@ -94,3 +101,9 @@ class Refuse(msgspec.Struct, frozen=True, tag=True, gc=False):
 Decision = Bind | Consult | Wait | Evict | Nominate | Write | Look | Refuse
 
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
+ANSWERS = frozenset({UNSCHEDULABLE, SCHEDULER_ERROR})  # kube-scheduler's, who writes no others
+
+# Why a pod waits without an attempt that failed: whoever adds nodes for Unschedulable pods lets it be.
+SCHEDULING_GATED = "SchedulingGated"  # the API server's: it has the condition already
+HELD_BACK, WAITING_AT_PERMIT, ASKING_EXTENDER = "HeldBack", "WaitingAtPermit", "AskingExtender"
+IN_LINE, WAITING_AT_PRE_BIND = "InLine", "WaitingAtPreBind"

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import Any
+
+import msgspec
 
 from mooring.cluster.cluster import Cluster
 from mooring.cluster.view import ClusterView
@@ -16,7 +19,7 @@ from mooring.config.feature_gates import FeatureGates
 from mooring.config.profiles import ProfilePlan
 from mooring.config.scheduler import Extender
 from mooring.engine.cycle.reserved_pods import ReservedPods
-from mooring.engine.decisions import Bind, Decision
+from mooring.engine.decisions import Bind, Decision, Wait
 from mooring.engine.events import Consulted, Event, NotRead, PodAdded
 from mooring.engine.extenders.extenders import Extenders
 from mooring.engine.hook_table import HookTable
@@ -26,6 +29,7 @@ from mooring.engine.metering.metered import makers_for
 from mooring.engine.parts import Parts
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.nominator import Nominator
+from mooring.engine.pod_words import Words
 from mooring.engine.queue.backoff import Backoff
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.engine.story import Note, Story
@@ -37,6 +41,7 @@ from mooring.engine.telling import (
     TOO_LONG_AGO,
     Telling,
     in_short,
+    untried,
     why_in_short,
 )
 from mooring.errors import ClusterError, ConfigError, InvariantError, OverBudget, PluginFailed, Untold
@@ -50,6 +55,7 @@ from mooring.framework.running.story_budgets import StoryBudgets
 from mooring.model.objects import Object, Pod
 from mooring.workloads.gangs_made_anew import compare
 
+BEING_BOUND = "is being bound to node {}"
 BUSY = "the engine is at work: it cannot be asked from within"
 FOLLOW_UP_S = 1.0  # plugins follow up at least so often, however many pods there are to decide about
 
@@ -96,11 +102,15 @@ class Engine:
         parts.hooks = self._tables.make(plans, registry)
         parts.gangs.abide_by(parts.hooks.gang_rules)
         parts.hooks.put_in_place(cluster)
-        self.queue = parts.queue = make.queue(parts.hooks, backoff)
+        self.queue = parts.queue = parts.words.queue = make.queue(parts.hooks, backoff)
+        self.queue.on_hold = lambda queued: parts.words.owe(queued.pod.metadata.uid, parts.now)
         self._busy = False
         self.cycle = cycle = make.cycle(parts)
         reserved = ReservedPods(parts, cycle.places, cycle.failures)
+        self.words = parts.words
         self.extenders = parts.outside = Extenders(cycle, extenders) if extenders else None
+        if parts.outside is not None:
+            parts.words.asked_about = parts.outside.asked_about
         self._groups = make.groups(cycle)
         self._ingest = make.ingest(parts, reserved)
         self.refusals = Refusals(parts, self._ingest)
@@ -156,6 +166,8 @@ class Engine:
         parts = self._parts
         try:
             parts.now = now
+            if not self.words.speaks:
+                self.words.begin(now)
             hooks = parts.hooks
             if hooks.follow_ups and now - self._followed_up_at >= FOLLOW_UP_S:
                 self._follow_up()
@@ -195,7 +207,13 @@ class Engine:
         if (moment := self.queue.wake_at()) is not None:
             moments.append(moment)
         moments.extend(self._parts.hooks.moments())
+        if (owed := self.words.wake_at) != inf:
+            moments.append(owed)
         return min(moments, default=None)
+
+    def plugins_wake_at(self) -> float | None:
+        """The next moment at which a plugin wants to be woken."""
+        return min(self._parts.hooks.moments(), default=None)
 
     def catch_up(self) -> bool:
         """A bit of work that may save time later, when there is nothing else to do. True: there is more."""
@@ -247,9 +265,36 @@ class Engine:
     def story(self, key: str, best: int = BEST_SHOWN) -> Story | None:
         """Why the pod of that `namespace/name` is where it is, or waits; with so many of the best nodes.
         Told in short from within: what is being tried is in the cluster and not in its history."""
+        waiting = self._waits(key)
         note = self.stories.find(key)
-        if note is None:
-            return None
+        if note is None or (waiting is not None and note.pod.metadata.uid != waiting.pod.metadata.uid):
+            return None if waiting is None else untried(waiting, self.now)
+        story = self._tell(note, best)
+        if waiting is not None:
+            return msgspec.structs.replace(story, node="", message=waiting.message)
+        if note.pod.metadata.uid in self.binding:
+            return msgspec.structs.replace(story, message=BEING_BOUND.format(note.node))
+        return story
+
+    @property
+    def owes_words(self) -> bool:
+        """Whether some pod waits and is still to be told what for."""
+        return self.words.owes
+
+    def waits_for(self, uid: str) -> Words | None:
+        """What a pod that has no node waits for; None when it is being bound, or is none of ours."""
+        return self.words.of(uid)
+
+    def _waits(self, key: str) -> Wait | None:
+        """What the pod of that name waits for, if it does."""
+        for uid, pod in self._parts.pending.items():
+            if pod.key == key:
+                words = self.words.of(uid)
+                return None if words is None else Wait(pod, words.reason, words.message, words.plugins)
+        refused = (each for each in self._refused.values() if isinstance(each, Wait))
+        return next((each for each in refused if each.pod.key == key), None)
+
+    def _tell(self, note: Note, best: int) -> Story:
         if self._busy or note.pod_class is None or note.blamed:
             return in_short(note, why_in_short(note, busy=self._busy))
         try:
@@ -284,16 +329,20 @@ class Engine:
         found = self.binding.get(bind.pod.metadata.uid)
         if found is None or found.cycle.attempt != bind.attempt:
             return None
-        return BindingState(found.profile, found.cycle)
+        return BindingState(found.profile, found.cycle, found.takes_long)
 
     def _consulted(self, event: Consulted) -> None:
         """An extender has answered, or has not in time."""
         if self.extenders is not None:
             self._parts.decided.extend(self.extenders.heard(event))
 
-    def group_of(self, pod: Pod) -> tuple[float, str] | None:
-        """Since when a pod waits together with others, and what they are called."""
-        return self._parts.hooks.group_of(pod)
+    def gang_of(self, pod: Pod) -> tuple[str, str] | None:
+        """What tells those that a pod waits together with from all others, and what they are called."""
+        order = self._parts.hooks.group_of(pod)
+        if order is None:
+            return None
+        member = self._parts.gangs.members.get(pod.metadata.uid)
+        return (order[1] if member is None else member.gang.group.key), order[1]
 
     def network(self) -> dict[str, tuple[str, ...]]:
         """The network domains each node is in, the widest first, as far as a plugin knows them."""
@@ -310,6 +359,7 @@ class Engine:
         assert not self._books.open
         compare(self._parts.gangs, self._parts.gangs_anew())
         self.queue.check()
+        self.words.check()
         if afresh:
             check_kept(self._parts)
         self.placer.kept.check()

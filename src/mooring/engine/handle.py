@@ -12,7 +12,7 @@ from mooring.cluster.images import Images
 from mooring.cluster.labelsets import LabelTest
 from mooring.cluster.view import ClusterView, NodeView
 from mooring.config.feature_gates import FeatureGates
-from mooring.engine.decisions import UNSCHEDULABLE, Evict, Look, Nominate, Wait
+from mooring.engine.decisions import UNSCHEDULABLE, Evict, Look, Nominate, Refuse, Wait
 from mooring.engine.objects import ObjectsOfKind
 from mooring.engine.parts import Parts
 from mooring.engine.permit_waiting import WaitingPods
@@ -21,12 +21,13 @@ from mooring.errors import BookError
 from mooring.framework.api import answers
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.handle import B, Handle, WaitingPod, check_book, looks_too_far
+from mooring.framework.api.kinds import check_listed
 from mooring.framework.api.node_trial import Demand, Trial
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.scope import Scope
 from mooring.framework.api.status import Status
 from mooring.framework.api.writes import Write, check_write
-from mooring.model.objects import Pod
+from mooring.model.objects import Object, ObjectMeta, Pod
 
 RESTORING = "reservations are being restored"
 
@@ -42,6 +43,7 @@ class EngineHandle(Handle):
         self.books: dict[str, Book[Any, Any]] = {}  # those it was given, by name
         self.listed: set[str] = set()
         self._scope = plugin.scope
+        self._reads = plugin.reads
         self.meter = parts.meter
         self.profile = profile
         self.gates = gates
@@ -92,7 +94,15 @@ class EngineHandle(Handle):
 
     def report(self, pod: Pod, message: str) -> None:
         _must_be_pod(pod)
-        self._parts.decided.append(Wait(pod, UNSCHEDULABLE, _words(message)))
+        wait = Wait(pod, UNSCHEDULABLE, _words(message))
+        self._parts.decided.append(self._parts.words.said(wait, self._parts.now))
+
+    def warn(self, pod: Pod, message: str) -> None:
+        _must_be_pod(pod)
+        meta = pod.metadata
+        who = ObjectMeta(name=meta.name, namespace=meta.namespace, uid=meta.uid)
+        about = Object(api_version="v1", kind="Pod", metadata=who, data={})
+        self._parts.decided.append(Refuse(about, _words(message), pod.spec.scheduler_name))
 
     def evict(self, pod: Pod, reason: str, message: str) -> None:
         _must_be_pod(pod)
@@ -111,7 +121,9 @@ class EngineHandle(Handle):
         return outside is not None and outside.judge(pod)
 
     def lister(self, kind: str) -> ObjectsOfKind:
-        self.listed.add(kind)
+        if kind not in self.listed:
+            check_listed(kind, self._reads)
+            self.listed.add(kind)
         return self._parts.objects.of(kind)
 
     def book(self, kind: type[B], *arguments: Any) -> B:

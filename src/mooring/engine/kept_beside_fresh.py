@@ -22,28 +22,27 @@ Totals = dict[int, int]  # by row
 def check_kept(parts: Parts) -> None:
     """Brings every kept evaluation up to date; raises InvariantError for one that says anything else than a
     fresh one."""
-    placer = parts.placer
-    placer.evaluating = True
-    try:
-        for pod_class, kept in placer.kept.by_class():
-            pod = kept.pod
-            # Pods of a class that is no more are of others now: a new selector tells them apart, say.
-            if pod is not None and parts.hooks.classes[pod_class.profile.name].of(pod) is pod_class:
-                _check_one(parts, pod_class, kept, pod)
-    finally:
-        placer.evaluating = False
+    for pod_class, kept in parts.placer.kept.by_class():
+        pod = kept.pod
+        # Pods of a class that is no more are of others now: a new selector tells them apart, say.
+        if pod is not None and parts.hooks.classes[pod_class.profile.name].of(pod) is pod_class:
+            _check_one(parts, pod_class, kept, pod)
 
 
 def _check_one(parts: Parts, pod_class: PodClass, kept: KeptEvaluation, pod: Pod) -> None:
     cycle = Cycle(pod_class.profile.name, parts.now)
     if pre_filter(pod_class, cycle, pod).rejection is not None:
         return
-    fresh = _fresh(parts, pod_class, cycle.clone(), pod)
-    if pod_class.pre_scores:
-        parts.placer.full.pre_score(pod_class, cycle, pod, None)
-    if kept.skips != (cycle.skip_filter, cycle.skip_score):
-        return  # made anew when it is needed next
-    known = dict(kept.sync(cycle, pod).totals())
+    parts.placer.evaluating = True
+    try:
+        fresh = _fresh(parts, pod_class, cycle.clone(), pod)
+        if pod_class.pre_scores:
+            parts.placer.full.pre_score(pod_class, cycle, pod, None)
+        if kept.skips != (cycle.skip_filter, cycle.skip_score):
+            return  # made anew when it is needed next
+        known = dict(kept.sync(cycle, pod).totals())
+    finally:
+        parts.placer.evaluating = False
     if known != fresh:
         rows = sorted(row for row in known.keys() | fresh.keys() if known.get(row) != fresh.get(row))
         name = parts.cluster.nodes.object_at(rows[0]).name

@@ -16,6 +16,7 @@ from mooring.engine.placement.nominator import Nominator
 from mooring.engine.placement.placing import Placer
 from mooring.engine.placement.search import Search
 from mooring.engine.pod_metrics import PodMetrics
+from mooring.engine.pod_words import PodWords
 from mooring.engine.queue.object_changes import event
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.engine.queue.scheduling_queue import SchedulingQueue
@@ -48,6 +49,9 @@ class Outside(Protocol):
     def binding(self, bind: Bind) -> Bind:
         """The decision, left to the extender that binds such pods if there is one."""
 
+    def asked_about(self, uid: str) -> str:
+        """What the pod waits to hear of an extender, in words; "" when it does not."""
+
     def forget(self, uid: str) -> None:
         """The pod is gone, or has its place: answers that still come are for nobody."""
 
@@ -79,6 +83,7 @@ class Parts:
         self.pending: dict[str, Pod] = {}  # pods of our profiles that the API server shows unbound
         self.others: dict[str, Pod] = {}  # pods that want no place of us: of other schedulers, or finished
         self.waiting: dict[str, PermitWait] = {}
+        self.words = PodWords(self.pending, self.waiting)
         self.binding: dict[str, Reserved] = {}
         self.scores: dict[str, dict[str, int]] = {}
         self.decided: list[Decision] = []  # by what is going on

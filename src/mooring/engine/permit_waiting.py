@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
 from types import MappingProxyType
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,7 +17,18 @@ from mooring.framework.running.profile import Hook, Profile
 from mooring.model.objects import Pod
 
 LONGEST_WAIT_S = 15 * 60
-NO_WAITS: Mapping[str, float] = MappingProxyType({})
+WORDS = "has a place on node {node} and waits for permission: {who}"
+OF_PLUGIN = "plugin {} holds it{}"
+
+
+class Hold(NamedTuple):
+    """How long a plugin has a pod wait at most, and what for."""
+
+    timeout_s: float
+    reason: str
+
+
+NO_WAITS: Mapping[str, Hold] = MappingProxyType({})
 
 
 class Reserved(msgspec.Struct, eq=False):
@@ -28,7 +40,7 @@ class Reserved(msgspec.Struct, eq=False):
     pod: Pod
     node_name: str
     patches: tuple[Hook, ...] = ()  # who may want something written before the bind
-    waits: Mapping[str, float] = NO_WAITS  # plugins that want it to wait at permit, and how long at most
+    waits: Mapping[str, Hold] = NO_WAITS  # of plugins that want it to wait at permit
     takes_long: bool = False  # some plugin has something to do before the bind
 
 
@@ -38,9 +50,9 @@ Settle = Callable[["PermitWait", Status | None], None]
 class PermitWait:
     """One waiting pod. The first word that settles it counts; later ones are ignored."""
 
-    def __init__(self, reserved: Reserved, until: dict[str, tuple[float, float]], settle: Settle) -> None:
+    def __init__(self, reserved: Reserved, now: float, settle: Settle) -> None:
         self.reserved = reserved
-        self._until = until  # by plugin: the deadline, and how long the wait was to be
+        self._until = {plugin: now + hold.timeout_s for plugin, hold in reserved.waits.items()}
         self._settle = settle
         self.settled = False
 
@@ -58,7 +70,14 @@ class PermitWait:
 
     @property
     def deadline(self) -> float:
-        return min(moment for moment, _ in self._until.values())
+        return min(self._until.values())
+
+    @property
+    def words(self) -> str:
+        """What the pod waits for, in the words of the plugins that hold it."""
+        reasons = ((plugin, self.reserved.waits[plugin].reason) for plugin in self._until)
+        who = "; ".join(OF_PLUGIN.format(plugin, f": {said}" if said else "") for plugin, said in reasons)
+        return clipped(WORDS.format(node=self.node_name, who=who))
 
     def allow(self, plugin: str) -> None:
         _must_be_words(plugin)
@@ -80,9 +99,9 @@ class PermitWait:
 
     def expire(self, now: float) -> None:
         """Rejects the pod if some plugin's time is up."""
-        for plugin, (moment, timeout_s) in self._until.items():
+        for plugin, moment in self._until.items():
             if moment <= now and not self.settled:
-                waited = format_duration(timeout_s)
+                waited = format_duration(self.reserved.waits[plugin].timeout_s)
                 self.reject(plugin, f"rejected due to timeout after waiting {waited} at plugin {plugin}")
                 return
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from mooring.cluster.columns import Bools
 from mooring.engine.cycle_copy import copy_of
+from mooring.engine.decisions import Wait
 from mooring.engine.parts import Parts
 from mooring.engine.placement.classes import PodClass
 from mooring.engine.placement.full_evaluation import rows_mask
@@ -35,6 +36,7 @@ from mooring.framework.running.budget import LEFT_OUT
 
 BEST_SHOWN = 5
 AT_WORK = "the scheduler is deciding about a pod"
+NO_ATTEMPT = "no node was asked so far"
 NOT_ASKED = "the attempt ended before its plugins were known, or they are no longer there"
 FAILED = "a plugin failed, and is not asked again"
 NOMINATED = "it was nominated to {}, which took it: no other node was looked at"
@@ -57,6 +59,12 @@ def in_short(note: Note, why: str) -> Story:
     return Story(
         pod, at, note.node, note.message, 0, 0, (), (), blamed=note.blamed, left_out=left_out, remarks=remarks
     )
+
+
+def untried(waiting: Wait, now: float) -> Story:
+    """Of a pod of which there is no attempt to tell."""
+    remarks = (f"told in short: {NO_ATTEMPT}",)
+    return Story(waiting.pod.key, now, "", waiting.message, 0, 0, (), (), remarks=remarks)
 
 
 class Telling:

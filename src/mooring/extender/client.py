@@ -11,7 +11,7 @@ import aiohttp
 from mooring.config.scheduler import Extender
 from mooring.errors import MooringError
 from mooring.extender.tls import tls_context
-from mooring.extender.wire import AnswerError, BindingArgs, check_bound, encode
+from mooring.extender.wire import AnswerError, BindingArgs, check_bound, encode, named
 from mooring.model.objects import Pod
 
 HEADERS = {"Content-Type": "application/json"}
@@ -77,10 +77,10 @@ class ExtenderClient:
             raise ExtenderError(NOT_ALLOWED)
         try:
             check_bound(await self.ask(number, extender.bind_verb, encode(wanted)))
-        except (ExtenderError, AnswerError):
+        except (ExtenderError, AnswerError) as error:
             if extender.ignorable:
                 return False
-            raise
+            raise ExtenderError(named(extender.url_prefix, error)) from error
         return True
 
     async def close(self) -> None:

@@ -15,12 +15,19 @@ from mooring.errors import MooringError
 from mooring.model.objects import Node, Pod
 
 T = TypeVar("T")
+NAMES_IT = "extender at URL"
 NOT_READ = (msgspec.DecodeError, RecursionError)  # no JSON, not what it should be, or without end in depth
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class AnswerError(MooringError):
     """An extender's answer says that something went wrong, or cannot be read."""
+
+
+def named(url: str, error: Exception) -> str:
+    """What went wrong, with the extender's address where it does not say so itself."""
+    text = str(error)
+    return text if url.rstrip("/") in text or NAMES_IT in text else f"extender {url}: {text}"
 
 
 class NodeList(msgspec.Struct, frozen=True):

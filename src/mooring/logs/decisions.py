@@ -23,6 +23,7 @@ log = logging.getLogger("mooring.scheduler")
 BOUND = "Successfully bound pod to node"
 NO_FIT = "Unable to schedule pod; no fit; waiting"
 NO_NODE_AT_ALL = "Unable to schedule pod; no nodes are registered to the cluster; waiting"
+HELD = "Pod is held; waiting"
 ERROR = "Error scheduling pod; retrying"
 ATTEMPT_BIND = "Attempting to bind pod to node"
 PREEMPTED = "Preemptor Pod preempted victim Pod"
@@ -103,11 +104,16 @@ class DecisionLog:
             log.log(V10, FINAL_SCORE, extra=fields(pod=pod, node=best.node, score=best.total))
 
     def _wait(self, wait: Wait) -> None:
+        if not wait.together:
+            return  # it was told with the first of them
+        more = {"pods": wait.together} if wait.together > 1 else {}
         if wait.reason == SCHEDULER_ERROR:
-            log.error(ERROR, extra=fields(err=wait.message, pod=wait.pod))
+            log.error(ERROR, extra=fields(err=wait.message, pod=wait.pod, **more))
+        elif log.isEnabledFor(V2) and not wait.is_answer:
+            log.log(V2, HELD, extra=fields(pod=wait.pod, reason=wait.reason, message=wait.message, **more))
         elif log.isEnabledFor(V2):
             what = NO_NODE_AT_ALL if wait.message == NO_NODES else NO_FIT
-            log.log(V2, what, extra=fields(pod=wait.pod, err=wait.message))
+            log.log(V2, what, extra=fields(pod=wait.pod, err=wait.message, **more))
         if self.dump_filters and (story := self._engine.story(wait.pod.key)):
             for rejection in story.rejections:
                 about = fields(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import TextIO
 
@@ -28,6 +28,14 @@ class Handler(logging.StreamHandler[TextIO]):
         super().__init__(stream)
         self.verbosity = 0
         self.modules = modules
+        self.clock: Callable[[], float] | None = None
+        self.errors = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.errors += record.levelno >= logging.ERROR
+        if self.clock is not None:
+            record.created = self.clock()
+        super().emit(record)
 
     def filter(self, record: logging.LogRecord) -> bool:
         if self.modules and record.levelno < logging.INFO:
@@ -54,11 +62,23 @@ def configure(
     set_verbosity(verbosity)
 
 
-def quiet() -> None:
-    """Logs nothing: for commands whose output is their answer."""
+def quiet(*, but_errors: bool = False) -> None:
+    """Logs nothing, or errors only: for commands whose output is their answer."""
     _replace(Handler(sys.stderr), FORMATS["text"]())
-    logging.getLogger().setLevel(SILENT)
-    logging.getLogger(OURS).setLevel(SILENT)
+    level = logging.ERROR if but_errors else SILENT
+    logging.getLogger().setLevel(level)
+    logging.getLogger(OURS).setLevel(level)
+
+
+def set_clock(clock: Callable[[], float] | None) -> None:
+    """From now on lines have the time of this clock; None: the system's."""
+    for handler in _ours():
+        handler.clock = clock
+
+
+def errors() -> int:
+    """How many errors were logged since logging was set up."""
+    return sum(handler.errors for handler in _ours())
 
 
 def set_verbosity(verbosity: int) -> None:
@@ -66,10 +86,9 @@ def set_verbosity(verbosity: int) -> None:
     if not 0 <= verbosity <= MOST:
         raise ValueError(f"{verbosity} is not between 0 and {MOST}")
     most = verbosity
-    for handler in logging.getLogger().handlers:
-        if isinstance(handler, Handler):
-            handler.verbosity = verbosity
-            most = max([verbosity, *(each for _, each in handler.modules)])
+    for handler in _ours():
+        handler.verbosity = verbosity
+        most = max([verbosity, *(each for _, each in handler.modules)])
     logging.getLogger(OURS).setLevel(level_of(most))
 
 
@@ -80,6 +99,10 @@ def verbosity() -> int:
 def _replace(handler: Handler, formatter: logging.Formatter) -> None:
     handler.setFormatter(formatter)
     root = logging.getLogger()
-    for old in [one for one in root.handlers if isinstance(one, Handler)]:
+    for old in _ours():
         root.removeHandler(old)
     root.addHandler(handler)
+
+
+def _ours() -> list[Handler]:
+    return [handler for handler in logging.getLogger().handlers if isinstance(handler, Handler)]

@@ -185,6 +185,8 @@ class PodSpec(Wire, frozen=True, dict=True, gc=True):
     resource_claims: tuple[dict[str, Any], ...] = ()
     host_network: bool = False
     restart_policy: str = ""
+    runtime_class_name: str = ""  # this and the next are for the admission of the embedded cluster only
+    active_deadline_seconds: int | None = None
     termination_grace_period_seconds: int | None = None
     unreadable: str = ""  # why nothing but the node and the scheduler is known of it; not of the API
 

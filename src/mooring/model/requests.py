@@ -83,6 +83,21 @@ def pod_request(spec: PodSpec, *, pod_level: bool = True) -> Request:
     return _request(asks, _pod_asks(spec.resources) if pod_level else {}, _overhead(spec))
 
 
+def pod_amounts(spec: PodSpec, *, limits: bool = False, overhead: bool = True) -> Amounts:
+    """What the whole pod asks for, or its limits, exactly; only of resources that are named anywhere."""
+
+    def named(of: ResourceRequirements) -> Amounts:
+        return read_amounts(of.limits if limits else of.requests, "pod")
+
+    asks = [_Ask(named(each.resources), regular=True) for each in spec.containers]
+    asks += [_Ask(named(each.resources), sidecar=_is_sidecar(each)) for each in spec.init_containers]
+    whole = named(spec.resources) if spec.resources is not None else {}
+    total = _total(asks, {name: amount for name, amount in whole.items() if _is_pod_level(name)}, {})
+    on_top = _overhead(spec) if overhead else {}
+    add(total, {name: amount for name, amount in on_top.items() if name in total or not limits})
+    return total
+
+
 def bound_request(pod: Pod) -> Request:
     """What a pod on a node takes: during a resize, the most of what is wanted, granted and in use.
 

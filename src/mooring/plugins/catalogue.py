@@ -17,7 +17,8 @@ from mooring.plugins.defaults import DEFAULT_MULTI_POINT
 
 
 def make_registry(policies: Path | None = None) -> Registry:
-    """All plugins. The policies of a folder are part of every profile that does not disable them."""
+    """All plugins. The policies of a folder are part of every profile, but those that a configuration names:
+    they are part of the profiles that name them."""
     registry = Registry(DEFAULT_MULTI_POINT)
     for plugin, own in installed_plugins():
         registry.add(plugin, trusted=own)
@@ -27,11 +28,11 @@ def make_registry(policies: Path | None = None) -> Registry:
 
 
 def add_policies(registry: Registry, plugins: Iterable[type[Plugin]]) -> None:
-    """Registers and enables policies; every mistake in any of them is reported together."""
+    """Registers and offers policies; every mistake in any of them is reported together."""
     mistakes: list[Mistake] = []
     for plugin in plugins:
         try:
-            registry.enable(registry.add(plugin))
+            registry.offer(registry.add(plugin))
         except InputError as error:
             mistakes.extend(error.mistakes)
     if mistakes:

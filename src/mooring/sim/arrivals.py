@@ -12,7 +12,6 @@ from mooring.errors import ApiError
 from mooring.model.objects import Node, Object, ObjectMeta, Pod
 from mooring.sim.controllers import Controllers
 from mooring.sim.manifests.manifests import Entry
-from mooring.sim.world.known_kinds import Typed
 from mooring.sim.world.priorities import PriorityClasses
 from mooring.sim.world.workloads import (
     DaemonSet,
@@ -24,10 +23,11 @@ from mooring.sim.world.workloads import (
     Workload,
 )
 from mooring.sim.world.world import World
+from mooring.workloads.owners.expansion import expand, makes_pods
 from mooring.workloads.written_values import moment as moment_of
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
-NODES, OBJECTS, RUNNING, REPLICA_SETS, WAITING = range(5)
+NODES, OBJECTS, RUNNING, OWNED, REPLICA_SETS, WAITING = range(6)
 
 
 def start_of(entries: Sequence[Entry]) -> float:
@@ -37,13 +37,25 @@ def start_of(entries: Sequence[Entry]) -> float:
 
 
 def priority_classes(entries: Sequence[Entry]) -> PriorityClasses:
-    return PriorityClasses(entry.value for entry in entries if isinstance(entry.value, PriorityClass))
+    """The classes that are given, and those that pods of a running cluster know the value of."""
+    given = [entry.value for entry in entries if isinstance(entry.value, PriorityClass)]
+    specs = [entry.value.spec for entry in entries if isinstance(entry.value, Pod)]
+    seen = [
+        PriorityClass(
+            metadata=ObjectMeta(name=spec.priority_class_name),
+            value=spec.priority,
+            preemption_policy=spec.preemption_policy or "PreemptLowerPriority",
+        )
+        for spec in specs
+        if spec.priority_class_name and spec.priority is not None
+    ]
+    return PriorityClasses([*seen, *given])
 
 
 def expected_pods(entries: Sequence[Entry]) -> int:
     """How many pods the manifests amount to, for a progress bar."""
     nodes = sum(isinstance(entry.value, Node) for entry in entries)
-    return sum(_pods_of(entry.value, nodes) for entry in entries)
+    return sum(_pods_of(entry, nodes) for entry in entries)
 
 
 class Loader:
@@ -58,6 +70,7 @@ class Loader:
         for namespace in _namespaces(entries):
             self._world.create_object(namespace)
         joins = {entry.value.name: entry.arrives_at for entry in entries if isinstance(entry.value, Node)}
+        self._controllers.expect(entry.object for entry in entries)
         for entry in sorted(entries, key=_rank):
             self._plan(entry, joins)
 
@@ -81,13 +94,16 @@ class Loader:
             created = self._world.create_object(entry.object)
             if isinstance(value, Workload):
                 self._controllers.add(created, value)
+            elif makes_pods(created.api_version, created.kind):
+                self._controllers.add(created)
 
     def _bring_pod(self, value: Pod) -> None:
-        """A pod whose name a workload has taken meanwhile does not come; an Event says so."""
+        """A pod that admission refuses, or whose name a workload has taken meanwhile, does not come."""
         try:
             pod = self._world.create_pod(value)
         except ApiError as error:
             self._world.record("Warning", "FailedCreate", "Create", value, str(error))
+            self._world.refused[value.key] = str(error)
             return
         self._controllers.note(pod)
         self._arrived(pod)
@@ -98,10 +114,14 @@ def _rank(entry: Entry) -> int:
     if isinstance(value, Node):
         return NODES
     if isinstance(value, Pod):
-        return RUNNING if value.spec.node_name or value.status.phase in ("Succeeded", "Failed") else WAITING
+        if value.spec.node_name or value.status.phase in ("Succeeded", "Failed"):
+            return RUNNING
+        return OWNED if value.metadata.owner_references else WAITING  # before whoever would make it anew
     if isinstance(value, ReplicaSet):  # before the Deployments that own them
         return REPLICA_SETS if value.metadata.owner_references else WAITING
-    return WAITING if isinstance(value, Workload) else OBJECTS
+    plain = entry.object
+    comes_late = isinstance(value, Workload) or makes_pods(plain.api_version, plain.kind)
+    return WAITING if comes_late else OBJECTS
 
 
 def _namespaces(entries: Sequence[Entry]) -> list[Object]:
@@ -117,8 +137,8 @@ def _namespace(name: str) -> Object:
     return Object(api_version="v1", kind="Namespace", metadata=meta, data=data)
 
 
-def _pods_of(value: Typed | None, nodes: int) -> int:
-    match value:
+def _pods_of(entry: Entry, nodes: int) -> int:
+    match value := entry.value:
         case Pod():
             return 1
         case Deployment() | ReplicaSet() | StatefulSet():
@@ -129,7 +149,8 @@ def _pods_of(value: Typed | None, nodes: int) -> int:
             spec = value.spec
             return spec.parallelism if spec.completions is None else spec.completions
         case _:
-            return 0
+            made = expand(entry.object.data)
+            return 0 if made is None else sum(one.total for one in made.sets)
 
 
 def _timestamps(entry: Entry) -> list[str]:

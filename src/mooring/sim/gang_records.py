@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
 from mooring.model.objects import Pod
 
-GroupOf = Callable[[Pod], tuple[float, str] | None]
+GangOf = Callable[[Pod], tuple[str, str] | None]
 
 
 class GangResult(msgspec.Struct, frozen=True):
@@ -25,22 +26,22 @@ class GangResult(msgspec.Struct, frozen=True):
 
 
 class GangBook:
-    """The gangs of a run, by name. `group_of` says what a pod's gang is called while the pod is there."""
+    """The gangs of a run. `gang_of` says what tells a pod's gang from all others and what it is called, while
+    the pod is there. Gangs of one name, declared in different ways, are called by what tells them apart."""
 
-    def __init__(self, group_of: GroupOf) -> None:
-        self._group_of = group_of
-        self._members: dict[str, dict[str, None]] = {}  # gang to pod keys, in the order they were met
-        self._started: dict[str, float] = {}
+    def __init__(self, gang_of: GangOf) -> None:
+        self._gang_of = gang_of
+        self._gangs: dict[str, tuple[str, str]] = {}  # by pod, in the order they were met
+        self._bound: dict[str, float] = {}  # when a pod was first bound
 
     def note(self, pod: Pod, elapsed: float, *, bound: bool) -> None:
         """Something was decided about a pod, or it waits for that."""
-        known = self._group_of(pod)
+        known = self._gang_of(pod)
         if known is None:
             return
-        _, name = known
-        self._members.setdefault(name, {})[pod.key] = None
+        self._gangs[pod.key] = known
         if bound:
-            self._started.setdefault(name, elapsed)
+            self._bound.setdefault(pod.key, elapsed)
 
     def results(
         self, placements: Mapping[str, str], pending: Iterable[Pod], why: Mapping[str, str]
@@ -48,10 +49,17 @@ class GangBook:
         """How things stand. `why` has the message of each pod that waits."""
         for pod in pending:
             self.note(pod, 0.0, bound=False)
-        return {name: self._result(name, placements, why) for name in sorted(self._members)}
+        members: dict[tuple[str, str], list[str]] = {}
+        for key, gang in self._gangs.items():
+            members.setdefault(gang, []).append(key)
+        times = Counter(name for _, name in members)
+        shown = {(name if times[name] == 1 else key): pods for (key, name), pods in members.items()}
+        return {name: self._result(shown[name], placements, why) for name in sorted(shown)}
 
-    def _result(self, name: str, placements: Mapping[str, str], why: Mapping[str, str]) -> GangResult:
-        members = self._members[name]
-        placed = {key: placements[key] for key in sorted(members) if key in placements}
-        message = next((why[key] for key in members if why.get(key)), "")
-        return GangResult(len(members), placed, self._started.get(name), message)
+    def _result(
+        self, members: Sequence[str], placements: Mapping[str, str], why: Mapping[str, str]
+    ) -> GangResult:
+        placed = {pod: placements[pod] for pod in sorted(members) if pod in placements}
+        message = next((why[pod] for pod in members if why.get(pod)), "")
+        started = min((self._bound[pod] for pod in members if pod in self._bound), default=None)
+        return GangResult(len(members), placed, started, message)

@@ -9,8 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mooring.engine.cycle.eviction_words import words_of
-from mooring.engine.decisions import Bind, Consult, Decision, Evict, Look, Nominate, Refuse, Wait
+from mooring.engine.cycle.event_words import waiting_words, words_of
+from mooring.engine.decisions import (
+    SCHEDULER_ERROR,
+    SCHEDULING_GATED,
+    Bind,
+    Consult,
+    Decision,
+    Evict,
+    Look,
+    Nominate,
+    Refuse,
+    Wait,
+)
 from mooring.engine.events import BindFailed, Bound, Event, PodDeleted
 from mooring.errors import ApiError, MooringError
 from mooring.framework.api.writes import Write
@@ -38,6 +49,7 @@ class Performer:
         extending: Extending | None = None,
     ) -> None:
         self.waits: dict[str, Wait] = {}  # uid to the last answer
+        self.failures: dict[str, tuple[str, dict[str, None]]] = {}  # by plugin: its first, and of which pods
         self.patches: dict[str, dict[str, Any]] = {}  # pod key to all patches, merged
         self.api = WorldApi(world)
         self._world = world
@@ -88,9 +100,15 @@ class Performer:
     def perform_wait(self, decision: Wait) -> None:
         pod = decision.pod
         self.waits[pod.uid] = decision
+        if decision.reason == SCHEDULER_ERROR:
+            for plugin in decision.plugins:
+                self.failures.setdefault(plugin, (decision.message, {}))[1][pod.key] = None
         if not self._is_there(pod):
             return
-        self._world.record("Warning", "FailedScheduling", "Scheduling", pod, decision.message)
+        type_, reason = waiting_words(decision)
+        self._world.record(type_, reason, "Scheduling", pod, decision.message)
+        if decision.reason == SCHEDULING_GATED:
+            return  # the world has the condition already
         why = PodCondition(
             type="PodScheduled", status="False", reason=decision.reason, message=decision.message
         )

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from mooring.sim.gang_records import GangResult
+from mooring.sim.not_acted_on import NotActedOn
 from mooring.sim.usage import NodeUse, Sample
 from mooring.sim.world.event_log import Recorded
 
@@ -23,6 +24,13 @@ class PendingPod(msgspec.Struct, frozen=True):
     message: str
     plugins: tuple[str, ...] = ()
     nominated: str | None = None
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A plugin that failed instead of answering: with what at first, and for which pods."""
+
+    message: str
+    pods: tuple[str, ...]
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -42,17 +50,22 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     evicted: tuple[str, ...]
     patches: dict[str, dict[str, Any]]
     summary: Summary
+    refused: dict[str, str] = {}  # pods that the API server does not take, and its words
     scores: dict[str, dict[str, int]] | None = None
     gangs: dict[str, GangResult] = {}
     network: dict[str, tuple[str, ...]] = {}  # node to the domains it is in, the widest first
     nodes: tuple[NodeUse, ...] = ()
     samples: tuple[Sample, ...] = ()
     events: tuple[Recorded, ...] = ()
+    failures: dict[str, Failure] = {}  # by plugin
+    from_before: frozenset[str] = frozenset()  # pods that come from a running cluster
+    not_acted_on: tuple[NotActedOn, ...] = ()
     stopped: str = ""  # why the run was given up before its end, if it was
 
 
 def to_data(result: Result) -> dict[str, Any]:
-    """The public shape as plain data; `scores` only when they were asked for, `gangs` when there are any."""
+    """The public shape as plain data; `scores` only when they were asked for, the rest of what is
+    optional when there is any."""
     data: dict[str, Any] = {
         "placements": result.placements,
         "pending": result.pending,
@@ -60,8 +73,14 @@ def to_data(result: Result) -> dict[str, Any]:
         "patches": result.patches,
         "summary": result.summary,
     }
+    if result.not_acted_on:
+        data["not_acted_on"] = result.not_acted_on
     if result.stopped:
         data["stopped"] = result.stopped
+    if result.failures:
+        data["failures"] = result.failures
+    if result.refused:
+        data["refused"] = result.refused
     if result.gangs:
         data["gangs"] = result.gangs
     if result.scores is not None:

@@ -3,9 +3,8 @@
 The scheduler is the one that runs in production: it hears of changes and decides; here its decisions
 are carried out in a simulated world, whose clock jumps from one happening to the next.
 
-A run is over when no arrival, end or deletion is to come and every waiting pod was tried since the
-cluster last changed: trying again could only give the same answer. Retries after back-off and the
-regular look at forgotten pods therefore happen as they would, but do not keep a run going for ever.
+A run is over when no arrival, end or deletion is to come, every waiting pod was tried since the cluster
+last changed, and nobody counts on time any more: see `patience`.
 """
 
 from __future__ import annotations
@@ -13,16 +12,13 @@ from __future__ import annotations
 import logging
 import random
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from mooring.config.scheduler import Extender
-from mooring.engine.decisions import Bind, Decision, Wait
+from mooring.engine.decisions import IN_LINE, Bind, Decision, Wait
 from mooring.engine.events import Event, Tick
-from mooring.engine.permit_waiting import LONGEST_WAIT_S
 from mooring.engine.queue.queued_pod import QueuedPod
-from mooring.framework.api.handle import Api
-from mooring.framework.running.binding import BindingState
 from mooring.model.objects import Pod
 from mooring.sim.arrivals import Loader, expected_pods, priority_classes, start_of
 from mooring.sim.clock import Clock, seconds_between
@@ -30,9 +26,12 @@ from mooring.sim.controllers import Controllers
 from mooring.sim.gang_records import GangBook
 from mooring.sim.history import History
 from mooring.sim.manifests.manifests import Entry
+from mooring.sim.not_acted_on import NotActedOn, no_pods, not_acted_on
+from mooring.sim.patience import Patience
 from mooring.sim.performer import Performer
 from mooring.sim.progress import GOES_ROUND, GettingOn
-from mooring.sim.result import PendingPod, Result, Summary
+from mooring.sim.result import Failure, PendingPod, Result, Summary
+from mooring.sim.scheduler import Scheduler
 from mooring.sim.world.defaults import DEFAULT_SCHEDULER
 from mooring.sim.world.kubelet import GATED, is_finished
 from mooring.sim.world.world import World
@@ -42,58 +41,20 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mooring.sim")
 
-PATIENCE_S = 360.0  # a scheduler looks at forgotten pods after 5 minutes, every 30 seconds
-PERMIT_PATIENCE_S = LONGEST_WAIT_S + PATIENCE_S  # pods at permit give up by then, and others have their turn
 SHORTEST_TICK_S = 1.0
 NEVER_TRIED = "the pod has not been tried yet"
-AT_PERMIT = "the pod waits for permission to be bound to {node}"
 GATE_PLUGIN = "SchedulingGates"
 KEPT_EVENTS = 200
 
 Progress = Callable[[int, int], None]
 
 
-class Queue(Protocol):
-    def get(self, uid: str) -> QueuedPod | None: ...
+class Onlooker(Protocol):
+    """Is shown every decision before it is carried out, and everything the scheduler hears."""
 
+    def decided(self, decision: Decision) -> None: ...
 
-class Scheduler(Protocol):
-    """What a simulation needs of an engine."""
-
-    @property
-    def queue(self) -> Queue: ...
-
-    @property
-    def waiting(self) -> Mapping[str, Any]:
-        """The pods that have a place and wait for permission to take it, by uid."""
-        ...
-
-    @property
-    def scores(self) -> Mapping[str, Mapping[str, int]]:
-        """The totals of all feasible nodes when a pod was placed, by pod key."""
-        ...
-
-    def group_of(self, pod: Pod) -> tuple[float, str] | None:
-        """Since when a pod waits together with others, and what they are called."""
-        ...
-
-    def network(self) -> Mapping[str, tuple[str, ...]]:
-        """The network domains each node is in, the widest first, when that is known."""
-        ...
-
-    def attach(self, api: Api) -> None:
-        """Gives binding plugins the API server their calls go to."""
-        ...
-
-    def binding_state(self, bind: Bind) -> BindingState | None:
-        """What plugins that bind need to know of a pod that is to be bound."""
-        ...
-
-    def handle(self, event: Event, now: float) -> list[Decision]: ...
-
-    def schedule(self, now: float) -> list[Decision] | None: ...
-
-    def wake_at(self) -> float | None: ...
+    def heard(self, event: Event) -> None: ...
 
 
 class Simulation:
@@ -110,13 +71,17 @@ class Simulation:
         scores: bool = False,
         progress: Progress | None = None,
         extenders: Sequence[Extender] = (),
+        onlooker: Onlooker | None = None,
+        reads: Collection[tuple[str, str]] = (),
+        gang_names: Collection[str] | None = None,
     ) -> None:
         self.engine = engine
         self.clock = Clock(start_of(entries))
         self.world = World(self.clock, priorities=priority_classes(entries), source=random.Random(seed))
-        self.controllers = Controllers(self.world)
+        self._until = None if until is None else self.clock.start + until
+        self.controllers = Controllers(self.world, until=self._until)
         self.history = History(frozenset(scheduler_names))
-        self.gangs = GangBook(engine.group_of)
+        self.gangs = GangBook(engine.gang_of)
         self._extending = _extending(extenders)
         self.performer = Performer(
             self.world, self.history, self._tell, engine.binding_state, self._extending
@@ -126,20 +91,26 @@ class Simulation:
         self.world.subscribe(self.history.hear)
         self.world.subscribe(self._events.append)
         self._entries = entries
-        self._until = None if until is None else self.clock.start + until
+        self._reads, self._gang_names, self._own = reads, gang_names, frozenset(scheduler_names)
         self._scores: dict[str, dict[str, int]] | None = {} if scores else None
         self._progress = progress
+        self._onlooker = onlooker
         self._decided: set[str] = set()
         self._expected = expected_pods(entries)
         self._decisions: deque[Decision] = deque()
         self._tried: dict[str, int] = {}  # uid to the version of the world it was last tried on
         self._trying = 0
-        self._changed_at = self.clock.start
+        self._patience = Patience(engine, self.clock.start)
         self._seen_version = -1
         self._ticked_at = -1.0
         self._stopped = False
         self._goes_round = ""  # why the run is given up, if it is
         self._getting_on = GettingOn()
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether it was over before nothing could change any more."""
+        return self._stopped
 
     def run(self) -> Result:
         """Runs to the end, or to `until`."""
@@ -163,7 +134,7 @@ class Simulation:
         """How things stand."""
         history = self.history
         pending = {pod.key: self._pending(pod) for pod in history.pending.values()}
-        end = self.clock.now if self._stopped else self._changed_at
+        end = self.clock.now if self._stopped else self._patience.changed_at
         summary = Summary(
             nodes=len(history.usage.nodes),
             pods=len(history.pods),
@@ -178,6 +149,7 @@ class Simulation:
             evicted=tuple(sorted(history.evicted)),
             patches=dict(sorted(self.performer.patches.items())),
             summary=summary,
+            refused=dict(sorted(self.world.refused.items())),
             scores=None if self._scores is None else dict(sorted(self._scores.items())),
             gangs=self.gangs.results(
                 history.placements,
@@ -188,8 +160,25 @@ class Simulation:
             nodes=tuple(history.usage.nodes.values()),
             samples=tuple(history.usage.samples),
             events=tuple(self.world.events)[-KEPT_EVENTS:],
+            failures={
+                plugin: Failure(message, tuple(sorted(pods)))
+                for plugin, (message, pods) in sorted(self.performer.failures.items())
+            },
+            from_before=frozenset(filter(None, map(_from_before, self._entries))),
+            not_acted_on=self._not_acted_on(),
             stopped=self._goes_round,
         )
+
+    def _not_acted_on(self) -> tuple[NotActedOn, ...]:
+        found = not_acted_on(
+            self._entries,
+            self.world.pods.values(),
+            self.controllers,
+            own=self._own,
+            reads=self._reads,
+            gang_names=self._gang_names,
+        )
+        return found if found or self.history.pods else (no_pods(),)
 
     # time
 
@@ -200,19 +189,14 @@ class Simulation:
 
     def _wake_at(self) -> float | None:
         """When the scheduler wants to look again, if that could still change anything."""
-        wake = self.engine.wake_at()
-        if wake is None or self._is_in_vain(wake):
+        more = self.clock.next_time is not None
+        pods = len(self.world.pods)
+        wake = self._patience.wake_at(pods=pods, all_tried=self._all_tried(), more_to_come=more)
+        if wake is None:
             return None
         if wake <= self._ticked_at:
             wake = self._ticked_at + SHORTEST_TICK_S
         return max(wake, self.clock.now)
-
-    def _is_in_vain(self, wake: float) -> bool:
-        """True when nothing can come of it, or nothing has for so long that nothing will."""
-        patience = PERMIT_PATIENCE_S if self.engine.waiting else PATIENCE_S
-        if self.clock.next_time is None and wake - self._changed_at > patience:
-            return True
-        return not self.engine.waiting and self._all_tried()
 
     def _all_tried(self) -> bool:
         """True when every pod that may be tried was tried since the cluster last changed."""
@@ -224,6 +208,7 @@ class Simulation:
         if self.clock.next_time is None or self.clock.next_time > moment:
             self.clock.advance(moment)
             self._ticked_at = moment
+            self._patience.woken()
             self._tell(Tick())
         while self.clock.next_time is not None and self.clock.next_time <= moment:
             self.clock.pop()()
@@ -255,18 +240,22 @@ class Simulation:
         return self._stopped
 
     def _carry_out(self, decision: Decision) -> None:
+        if self._onlooker is not None:
+            self._onlooker.decided(decision)
         self.performer.perform(decision)
-        if isinstance(decision, Bind | Wait):
+        if isinstance(decision, Bind) or (isinstance(decision, Wait) and decision.is_answer):
             self._tried[decision.pod.uid] = self._trying
             self._note(decision)
 
     def _tell(self, event: Event) -> None:
+        if self._onlooker is not None:
+            self._onlooker.heard(event)
         self._decisions.extend(self.engine.handle(event, self.clock.now))
 
     def _look_around(self) -> None:
         if self.world.version != self._seen_version:
             self._seen_version = self.world.version
-            self._changed_at = self.clock.now
+            self._patience.changed(self.clock.now)
             self.history.usage.sample(self.clock.elapsed, len(self.history.pending))
 
     # keeping the book
@@ -285,23 +274,25 @@ class Simulation:
             self._progress(len(self._decided), max(self._expected, len(self.history.pods)))
 
     def _pending(self, pod: Pod) -> PendingPod:
-        """Why a pod waits: a gate before the queue, the last answer, a permit that is still out."""
+        """Why a pod waits."""
         nominated = pod.status.nominated_node_name or None
         if pod.spec.scheduling_gates:
             return PendingPod(GATED.message, (GATE_PLUGIN,), nominated)
-        if (gate := self._gate(pod.uid)) is not None:
-            return PendingPod(gate.gating_message, (gate.gating_plugin,), nominated)
-        if (wait := self.performer.waits.get(pod.uid)) is not None:
-            return PendingPod(wait.message, wait.plugins, nominated)
-        if (permit := self.engine.waiting.get(pod.uid)) is not None:
-            message = AT_PERMIT.format(node=permit.node_name)
-            return PendingPod(message, tuple(permit.pending_plugins), nominated)
-        return PendingPod(NEVER_TRIED, (), nominated)
+        words = self.performer.waits.get(pod.uid) or self.engine.waits_for(pod.uid)
+        if words is None or words.reason == IN_LINE:
+            return PendingPod(NEVER_TRIED, (), nominated)
+        return PendingPod(words.message, words.plugins, nominated)
 
     def _gate(self, uid: str) -> QueuedPod | None:
         """A pod that a plugin keeps out of the queue."""
         queued = self.engine.queue.get(uid)
         return queued if queued is not None and queued.gating_plugin else None
+
+
+def _from_before(entry: Entry) -> str:
+    """The key of a pod that comes from a running cluster; "" for anything else."""
+    pod = entry.value
+    return pod.key if isinstance(pod, Pod) and (pod.uid or pod.spec.node_name) else ""
 
 
 def _extending(extenders: Sequence[Extender]) -> Extending | None:

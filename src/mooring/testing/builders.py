@@ -18,6 +18,12 @@ class Builder:
     """What nodes and pods have in common."""
 
     _metadata: dict[str, Any]
+    _spec: dict[str, Any]
+
+    def spec(self, **fields: Any) -> Self:
+        """Sets fields of the spec, written as in manifests: spec(hostNetwork=True)."""
+        self._spec.update(fields)
+        return self
 
     def label(self, key: str, value: str = "") -> Self:
         self._metadata["labels"][key] = value
@@ -38,9 +44,10 @@ class NodeBuilder(Builder):
             "labels": {"kubernetes.io/hostname": name},
             "annotations": {},
         }
-        self._spec: dict[str, Any] = {"taints": []}
+        self._spec = {"taints": []}
         self._allocatable: dict[str, Any] = dict(DEFAULT_NODE)
         self._images: list[dict[str, Any]] = []
+        self._conditions: list[dict[str, Any]] = []
 
     def has(self, **amounts: Any) -> Self:
         """Sets resources: has(cpu=4, memory="8Gi", **{"nvidia.com/gpu": 8})."""
@@ -67,8 +74,17 @@ class NodeBuilder(Builder):
         self._images.append({"names": [name], "sizeBytes": size_bytes})
         return self
 
+    def condition(self, kind: str, status: str = "True") -> Self:
+        self._conditions.append({"type": kind, "status": status})
+        return self
+
     def build(self) -> Node:
-        status = {"allocatable": self._allocatable, "capacity": self._allocatable, "images": self._images}
+        status = {
+            "allocatable": self._allocatable,
+            "capacity": self._allocatable,
+            "images": self._images,
+            "conditions": self._conditions,
+        }
         return msgspec.convert({"metadata": self._metadata, "spec": self._spec, "status": status}, Node)
 
 
@@ -84,12 +100,16 @@ class PodBuilder(Builder):
             "annotations": {},
         }
         self._container: dict[str, Any] = {"name": "main", "image": "app:1", "ports": [], "resources": {}}
-        self._spec: dict[str, Any] = {"schedulerName": "default-scheduler", "tolerations": []}
+        self._spec = {"schedulerName": "default-scheduler", "tolerations": []}
         self._status: dict[str, Any] = {}
 
     def requests(self, **amounts: Any) -> Self:
         """Sets requests: requests(cpu=1, memory="1Gi", **{"nvidia.com/gpu": 1})."""
         self._container["resources"].setdefault("requests", {}).update(amounts)
+        return self
+
+    def limits(self, **amounts: Any) -> Self:
+        self._container["resources"].setdefault("limits", {}).update(amounts)
         return self
 
     def priority(self, value: int) -> Self:

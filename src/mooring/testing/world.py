@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mooring.engine.decisions import Bind, Decision, Evict, Wait
+from mooring.engine.decisions import IN_LINE, Bind, Decision, Evict, Wait
 from mooring.engine.engine import Engine
 from mooring.engine.events import Bound, NodeAdded, NodeChanged, NodeDeleted, PodAdded, PodDeleted, Tick
 from mooring.engine.story import Story
@@ -81,7 +81,11 @@ class World:
 
     def message(self, waiting: PodBuilder) -> str:
         """Why a pod waits, in the words its condition would carry."""
-        return self.messages.get(waiting.build().key, "")
+        wanted = waiting.build()
+        words = self.engine.waits_for(wanted.uid)
+        return (
+            self.messages.get(wanted.key, "") if words is None or words.reason == IN_LINE else words.message
+        )
 
     def scores(self, placed: PodBuilder) -> dict[str, int]:
         """Totals of all feasible nodes when the pod got its place."""

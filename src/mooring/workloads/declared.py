@@ -13,7 +13,9 @@ from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
 from mooring.workloads.topology_wishes import Wish
 
-NOT_INIT = "gang has not init, gangName: {}, podName: {}"
+NO_MINIMUM = "{}: nothing says how many pods it needs"
+NOT_THERE = NO_MINIMUM + "; there is no {} of that name{}"
+IN_PODS = ", and no pod has the annotation gang.scheduling.koordinator.sh/min-available"
 
 
 class MatchPolicy(Enum):
@@ -95,8 +97,9 @@ class Dialect(ABC):
 
     def not_there(self, gang_id: str, pod: Pod) -> str:
         """Said of a pod whose gang nobody has described yet."""
-        return NOT_INIT.format(gang_id, pod.key)
+        kind = self.kinds[0].partition(".")[0]
+        return NOT_THERE.format(f"gang {gang_id}", kind, IN_PODS if self.modes else "")
 
     def too_few(self, message: str) -> str:
-        """Said of a gang that is not complete; `message` is Koordinator's word for it."""
+        """Said of a gang that is not complete; `message` is ours."""
         return message

@@ -93,7 +93,7 @@ class Places(Protocol):
 class Member:
     """A pod of a gang, as last heard of."""
 
-    __slots__ = ("declared", "gang", "is_bound", "pod", "standing", "told", "uid")
+    __slots__ = ("declared", "gang", "is_bound", "pod", "standing", "told", "uid", "warned")
 
     def __init__(self, pod: Pod, declared: Declared, gang: Gang) -> None:
         self.uid = pod.metadata.uid
@@ -102,7 +102,7 @@ class Member:
         self.gang = gang
         self.standing = Standing.ASIDE
         self.is_bound = False  # we have heard so; the API server may show it later
-        self.told = ""  # what was last told on the pod
+        self.told = self.warned = ""  # what was last told on the pod, and what of its words does not count
 
     @property
     def holds(self) -> bool:

@@ -1,13 +1,14 @@
 """Gangs that start together: who of them counts, how many more places they need, and what they wait for.
 
-A gang that names no others is a group of its own.
+A gang that names no others is a group of its own. One that others name is in their group only if it names
+them too: nobody has a gang wait for theirs, or give its places back with theirs, unasked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from mooring.workloads.declared import MatchPolicy
+from mooring.workloads.declared import NO_MINIMUM, MatchPolicy
 from mooring.workloads.gang import (
     Counted,
     Gang,
@@ -19,10 +20,10 @@ from mooring.workloads.gang import (
     holding,
     holding_or_bound,
 )
+from mooring.workloads.gang_words import shortage
 
-NO_GANGS = "memberGangs [{}] doesn't exists"
-NOT_INIT = "memberGangs [{}] has not init"
-TOO_FEW = "memberGangs [{}] child pod not collect enough"
+NO_GANG = "gang {} is not there"
+NOT_LISTED = "gang {} does not name the same gangs"
 DIFFERENT = "{title}: its pods have different schedulerNames: {names}"
 
 StartsWith = Callable[[Collection[str]], bool]
@@ -76,8 +77,8 @@ class GangGroup:
     def gangs(self) -> list[Gang]:
         """Those that are there, in the order they are listed. For reading: it is kept."""
         if (there := self._there) is None:
-            there = [gang for key in self.gang_keys if (gang := self._all.get(key)) is not None]
-            self._there = there
+            named = (self._all.get(key) for key in self.gang_keys)
+            there = self._there = [gang for gang in named if gang is not None and gang.group is self]
         return there
 
     def lists(self, gang_keys: tuple[str, ...]) -> None:
@@ -152,15 +153,18 @@ class GangGroup:
         for gang in incomplete:
             if gang.terms is not None and gang.terms.mistakes:
                 return "; ".join(gang.terms.mistakes)
-        sections = []
-        if len(gangs) < len(self.gang_keys):
-            gone = [key for key in self.gang_keys if key not in self._all]
-            sections.append(NO_GANGS.format(",".join(sorted(gone))))
-        if new := [gang.id for gang in incomplete if gang.terms is None]:
-            sections.append(NOT_INIT.format(",".join(sorted(new))))
-        if len(new) < len(incomplete):
-            sections.append(gangs[0].dialect.too_few(TOO_FEW.format(self.id)))
-        return "; ".join(sections)
+        sections = [NO_GANG.format(key) for key in sorted(self.gang_keys) if key not in self._all]
+        named = sorted(
+            (self._all[key] for key in self.gang_keys if key in self._all), key=lambda each: each.id
+        )
+        sections += [NO_MINIMUM.format(f"gang {each.id}") for each in named if each.terms is None]
+        others = [each for each in named if each.terms is not None and each.group is not self]
+        sections += [NOT_LISTED.format(each.id) for each in others]
+        short = [each for each in named if each.terms is not None and each in incomplete]
+        if len(self.gang_keys) == 1:
+            return short[0].dialect.too_few(f"{self.title}: {shortage(short[0])}") if short else sections[0]
+        sections += [f"gang {each.id} {shortage(each)}" for each in short]
+        return f"{self.title}: {'; '.join(sections)}"
 
     def _mixture(self, gangs: list[Gang]) -> str:
         """Why members that no profile can try together wait; "" when one can."""
@@ -176,6 +180,11 @@ class GangGroup:
     def needed(self) -> int:
         """How many more places it takes for the group to start."""
         return sum(map(self.needed_by, self.gangs()))
+
+    @property
+    def least(self) -> int:
+        """How many of its pods must have places for any to start."""
+        return sum(gang.terms.least for gang in self.gangs() if gang.terms is not None)
 
     def needed_by(self, gang: Gang) -> int:
         return 0 if self.lets_alone(gang) else gang.missing(self.counted(gang))

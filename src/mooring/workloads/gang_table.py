@@ -222,7 +222,6 @@ class Gangs:
         dialect = BY_NAME[declared.dialect]
         gang = Gang(declared, dialect, self._places, self._now())
         self.gangs[gang.key] = gang
-        self._came_or_went(gang)
         self._by_source.setdefault((dialect.name, gang.source), {})[gang.key] = gang
         self._link(gang)
         self._refresh(gang)
@@ -279,7 +278,8 @@ class Gangs:
     def _link(self, gang: Gang) -> None:
         """Puts a gang into the group its terms name, and takes it out of the one it was in."""
         listed = gang.terms.groups if gang.terms is not None else ()
-        keys = tuple(gang.dialect.prefix + each for each in listed) or (gang.key,)
+        keys = tuple(gang.dialect.prefix + each for each in listed)
+        keys = keys if gang.key in keys else (*keys, gang.key)
         key = ",".join(sorted(keys))
         before = getattr(gang, "group", None)
         if before is not None and before.key == key:
@@ -291,6 +291,7 @@ class Gangs:
             for each in keys:
                 self._naming.setdefault(each, {})[key] = group
         gang.group = group
+        self._came_or_went(gang)
         if before is not None:
             self._move_held(gang, before)
 
@@ -315,7 +316,7 @@ class Gangs:
         self._drop_group(gang.group)
 
     def _drop_group(self, group: GangGroup) -> None:
-        if any(gang.group is group for gang in group.gangs()) or self.groups.pop(group.key, None) is None:
+        if group.gangs() or self.groups.pop(group.key, None) is None:
             return
         self._places.forget_starters(group.key)
         for each in group.gang_keys:

@@ -1,8 +1,9 @@
 """What a gang wishes of the network: which layers it must or would rather stay within.
 
 Koordinator's is JSON in an annotation of pods and PodGroups, KAI's is `spec.topologyConstraint` of its
-PodGroup, Kubernetes' is `spec.schedulingConstraints` of its own. All of them come down to gather rules and
-the layers they are about.
+PodGroup, Volcano's `spec.networkTopology`, Kubernetes' `spec.schedulingConstraints` of its own. All of them
+come down to gather rules and the layers they are about. What must hold and cannot be planned for is a
+mistake: the gang waits and says so.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from mooring.workloads.keys import TOPOLOGY_SPEC
 SELECTOR_ANNOTATION = "scheduling.koordinator.sh/network-topology-selector"
 
 MUST, PREFER = "MustGather", "PreferGather"
+NOT_BY_GROUP = "is {}, and Mooring plans for a PodGroup as a whole only: none of its pods is placed"
+HARD, SOFT = "hard", "soft"
+TIER = "tier "
 
 
 class GatherRule(msgspec.Struct, frozen=True):
@@ -31,11 +35,13 @@ class GatherRule(msgspec.Struct, frozen=True):
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """Rules, and where their layers come from: the cluster's own, a KAI topology, or a label of nodes."""
+    """Rules, and where their layers come from: the cluster's own, a KAI topology, a label of nodes, or
+    Volcano's HyperNodes."""
 
     rules: tuple[GatherRule, ...]
     topology: str = ""  # the name of a KAI Topology
     label: str = ""
+    hyper_nodes: bool = False
 
 
 def wish_of_annotation(text: str) -> Wish:
@@ -79,12 +85,31 @@ def wish_of_kai(constraint: Mapping[str, Any], field: str = "spec.topologyConstr
     return Wish(tuple(rules), topology=topology)
 
 
+def wish_of_volcano(said: Mapping[str, Any], field: str = "spec.networkTopology") -> Wish | None:
+    """Volcano's: hard, all pods in one HyperNode of a tier or below; soft, as close as can be. Raises
+    ManifestError."""
+    if not said:
+        return None
+    mode = said.get("mode") or HARD
+    if mode not in (HARD, SOFT):
+        near = did_you_mean(str(mode), (HARD, SOFT))
+        raise ManifestError.at(f"{field}.mode", f"must be {HARD} or {SOFT}, not {mode!r}.{near}")
+    tier, name = said.get("highestTierAllowed"), said.get("highestTierName")
+    if mode == SOFT or (tier is None and not name):
+        return Wish((), hyper_nodes=True)
+    if tier is None:
+        return Wish((GatherRule(str(name), MUST, 1, f"{field}.highestTierName"),), hyper_nodes=True)
+    if not isinstance(tier, int) or isinstance(tier, bool) or tier < 0:
+        raise ManifestError.at(f"{field}.highestTierAllowed", f"must be a number of a tier, not {tier!r}")
+    return Wish((GatherRule(f"{TIER}{tier}", MUST, 1, f"{field}.highestTierAllowed"),), hyper_nodes=True)
+
+
 def wish_of_kubernetes(constraints: Mapping[str, Any] | None) -> Wish | None:
-    """Kubernetes' constraint: all pods on nodes with the same value of a label."""
-    for entry in (constraints or {}).get("topology") or ():
-        if key := entry.get("key"):
-            return Wish((GatherRule(key, MUST),), label=key)
-    return None
+    """Kubernetes' constraint: all pods on nodes with the same value of a label. Raises ManifestError."""
+    listed = [key for entry in (constraints or {}).get("topology") or () if (key := entry.get("key"))]
+    if len(listed) > 1:
+        raise ManifestError.at("spec.schedulingConstraints.topology", "must not have more than one key")
+    return Wish((GatherRule(listed[0], MUST),), label=listed[0]) if listed else None
 
 
 def selector_of(pod: Pod) -> str:

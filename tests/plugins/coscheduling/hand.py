@@ -108,6 +108,7 @@ class Hand(StageHandle):
         self.allowed: list[str] = []
         self.rejected: dict[str, str] = {}
         self.reports: list[tuple[str, str]] = []
+        self.warnings: list[tuple[str, str]] = []
         self.evicted: dict[str, str] = {}
         self.outside: set[str] = set()
         places = self._cluster.books.of(
@@ -130,6 +131,9 @@ class Hand(StageHandle):
 
     def report(self, pod: Pod, message: str) -> None:
         self.reports.append((pod.name, message))
+
+    def warn(self, pod: Pod, message: str) -> None:
+        self.warnings.append((pod.name, message))
 
     def evict(self, pod: Pod, reason: str, message: str) -> None:
         self.evicted[pod.name] = f"{reason}: {message}"

@@ -99,7 +99,7 @@ def test_a_gang_that_has_become_too_small_is_refused_and_tried_when_it_is_not() 
     hand.gone(pods[1])
     refused = hand.plugin.group(pods[0])
     assert isinstance(refused, Status)
-    assert refused.message == "memberGangs [default/g] child pod not collect enough"
+    assert refused.message == "gang default/g: needs 2 pods; 1 is there, 1 is missing"
     assert hand.plugin.pre_filter(CYCLE, pods[0]) == refused
     hand.see(member("p2", node_name="n"))
     assert hand.activated == ["p0"]
@@ -145,9 +145,11 @@ def test_a_gang_that_is_named_and_not_there() -> None:
     hand = Hand()
     first = member("p0", "a", 1, groups='["default/a","default/z"]')
     hand.see(first)
-    assert hand.gate(first) == "memberGangs [default/z] doesn't exists"
+    assert hand.gate(first) == "gang group default/a,default/z: gang default/z is not there"
     hand.see(labelled("z", "z"))
-    assert hand.gate(first) == "memberGangs [default/z] has not init"
+    assert hand.gate(first) == (
+        "gang group default/a,default/z: gang default/z: nothing says how many pods it needs"
+    )
 
 
 def test_gangs_and_groups_go_with_their_last_pod() -> None:

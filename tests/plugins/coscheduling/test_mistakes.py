@@ -85,7 +85,7 @@ def test_a_mistaken_pod_does_not_count() -> None:
     hand = Hand()
     pods = [member("p0"), member("p1", mode="foo")]
     hand.see(*pods)
-    assert hand.gate(pods[0]) == "memberGangs [default/g] child pod not collect enough"
+    assert hand.gate(pods[0]) == "gang default/g: needs 2 pods; 1 is there, 1 is missing"
 
 
 def test_a_pod_that_was_believed_keeps_all_waiting_until_a_better_one_comes() -> None:

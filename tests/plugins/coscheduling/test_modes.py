@@ -26,7 +26,7 @@ def test_a_member_without_a_place_before_there_are_enough(mode: str, placed: lis
     assert sorted(world.placements) == placed
     if not placed:
         assert world.message(member("b", 1, mode)).startswith(
-            "gang default/train: 2 of 2 can be placed; 1 lacks cpu"
+            "gang default/train: 2 of 3 can be placed, and it starts with all of them or none; 1 lacks cpu"
         )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mooring.framework.api.events import Hint
+from mooring.model.objects import Pod
 from plugins.coscheduling.hand import CYCLE, GANG, Hand, changed, labelled, member, pod_group
 
 A_AND_B = '["default/a","default/b"]'
@@ -37,7 +40,7 @@ def test_q1_the_one_that_stood_for_the_old_group_does_not_stand_for_the_new_one(
     for name in "ab":
         hand.put(pod_group(name, minMember=1, annotations={GANG + "groups": A_AND_B}))
     assert hand.gate(b) == ""
-    assert hand.gate(a).startswith("representative pod default/pb")
+    assert hand.gate(a).startswith("gang group default/a,default/b: default/pb is tried")
 
 
 def test_q2_members_of_a_non_strict_gang_do_not_stop_the_others() -> None:
@@ -106,14 +109,15 @@ def test_q24_pods_that_have_ended_do_not_count() -> None:
     assert sorted(hand.gang().members) == [each.uid for each in pods]
     assert hand.gate(pods[0]) == ""
     hand.see(member("p1", least=2, phase="Failed"))
-    assert hand.gate(pods[0]) == "memberGangs [default/g] child pod not collect enough"
+    assert hand.gate(pods[0]) == "gang default/g: needs 2 pods; 1 is there, 1 is missing"
 
 
 def test_pods_with_scheduling_gates_are_not_collected() -> None:
     hand = Hand()
     first, gated = member("p0"), member("p1", gates=["wait"])
     hand.see(first, gated)
-    assert hand.gate(first) == "memberGangs [default/g] child pod not collect enough"
+    short = "gang default/g: needs 2 pods; 1 is there, 1 is missing; 1 more has scheduling gates"
+    assert hand.gate(first) == short
     hand.see(member("p1"))
     assert hand.activated == ["p0"]
 
@@ -122,7 +126,7 @@ def test_pods_of_another_scheduler_are_not_collected_but_count_once_bound() -> N
     hand = Hand()
     first, other = member("p0"), member("p1", scheduler_name="other")
     hand.see(first, other)
-    assert hand.gate(first) == "memberGangs [default/g] child pod not collect enough"
+    assert hand.gate(first) == "gang default/g: needs 2 pods; 1 is there, 1 is missing"
     hand.see(other.on_node("n"))
     assert len(hand.gang().bound) == 1
     assert hand.gate(first) == ""
@@ -133,7 +137,7 @@ def test_pods_that_are_being_deleted_do_not_count() -> None:
     pods = [member("p0"), member("p1")]
     hand.see(*pods)
     hand.see(changed(pods[1], deletion_timestamp="2026-01-01T00:00:00Z"))
-    assert hand.gate(pods[0]) == "memberGangs [default/g] child pod not collect enough"
+    assert hand.gate(pods[0]) == "gang default/g: needs 2 pods; 1 is there, 1 is missing"
 
 
 def test_q1_who_leaves_a_group_does_not_stand_for_it_any_more() -> None:
@@ -144,5 +148,27 @@ def test_q1_who_leaves_a_group_does_not_stand_for_it_any_more() -> None:
     hand.see(a, b)
     assert [hand.gate(a) == "", hand.gate(b) == ""] == [True, False]
     hand.put(pod_group("a", minMember=1))
+    assert hand.gate(b) == "gang group default/a,default/b: gang default/a does not name the same gangs"
+    hand.put(pod_group("b", minMember=1))
     assert hand.activated == ["pb"]
     assert hand.gate(b) == ""
+
+
+@pytest.mark.parametrize("listed", ['["evil/x", "good/train"]', '["good/train"]'])
+def test_nobody_is_drawn_into_a_group_unasked(listed: str) -> None:
+    """A gang that others name and that does not name them starts, and stays, whatever becomes of theirs."""
+
+    def gang(namespace: str, name: str, **more: str) -> list[Pod]:
+        return [
+            changed(member(f"{name}-{number}", name, 2, **more), namespace=namespace) for number in range(2)
+        ]
+
+    for evil_is_first in (False, True):
+        hand = Hand()
+        good, evil = gang("good", "train"), gang("evil", "x", groups=listed)
+        for pods in (evil, good) if evil_is_first else (good, evil):
+            hand.see(*pods)
+        assert [hand.gate(pod) == "" for pod in good].count(True) == 1
+        assert "good/train" in hand.gate(evil[0])
+        group = hand.plugin.gangs.members[good[0].uid].gang.group
+        assert [gang.id for gang in group.gangs()] == ["good/train"]

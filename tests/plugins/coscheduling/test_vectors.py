@@ -19,14 +19,19 @@ def test_cg2_a_pod_group_that_is_not_there() -> None:
     hand = Hand()
     waiting = labelled("pod2", "wenshiqi222", namespace="gangA_ns")
     hand.see(waiting)
-    assert hand.gate(waiting) == "gang has not init, gangName: gangA_ns/wenshiqi222, podName: gangA_ns/pod2"
+    assert hand.gate(waiting) == (
+        "gang gangA_ns/wenshiqi222: nothing says how many pods it needs; there is no PodGroup of that name, "
+        "and no pod has the annotation gang.scheduling.koordinator.sh/min-available"
+    )
 
 
 def test_cg3_two_of_four() -> None:
     hand = Hand()
     pods = [member(f"p{i}", least=4) for i in range(2)]
     hand.see(*pods)
-    assert [hand.gate(each) for each in pods] == ["memberGangs [default/g] child pod not collect enough"] * 2
+    assert [hand.gate(each) for each in pods] == [
+        "gang default/g: needs 4 pods; 2 are there, 2 are missing"
+    ] * 2
 
 
 @pytest.mark.parametrize("mode", ["Strict", "NonStrict"])
@@ -42,7 +47,7 @@ def test_cg5_one_stands_for_all() -> None:
     pods = [member(f"pod9-{i}", "ganga", 4, namespace="ganga_ns") for i in range(1, 6)]
     hand.see(*pods)
     assert hand.gate(pods[3]) == ""
-    said = "representative pod ganga_ns/pod9-4 of gangGroupID ganga_ns/ganga already exists"
+    said = "gang ganga_ns/ganga: ganga_ns/pod9-4 is tried for all of its pods"
     assert hand.gate(pods[4]) == said
     assert hand.gate(pods[3]) == ""
 
@@ -142,7 +147,7 @@ def test_cf3_a_member_fails_while_others_wait(mode: str, rejected: list[str]) ->
     hand.permit(pods[1])
     hand.plugin.after_post_filter(CYCLE, pods[2], {}, None)
     assert sorted(hand.rejected) == rejected
-    said = 'GangGroup "default/g" gets rejected due to member pod "default/p2" is unschedulable'
+    said = "gang default/g: default/p2 found no place, so the others gave theirs back"
     assert set(hand.rejected.values()) == ({said} if rejected else set())
     assert len(hand.gang().pending) == (3 if rejected else 1)
 
@@ -235,7 +240,7 @@ def test_a_gang_that_is_gone() -> None:
     gone = member("p0")
     status = hand.permit(gone)
     assert status is not None
-    assert (status.code, status.message) == (Code.UNSCHEDULABLE, "Gang not found")
+    assert (status.code, status.message) == (Code.UNSCHEDULABLE, "its gang is not there any more")
 
 
 def test_a_pod_group_has_the_same_words() -> None:

@@ -84,6 +84,7 @@ def test_a_stateful_set_goes_where_its_volumes_can_be_made(run: Run) -> None:
         metadata: {name: db}
         spec:
           replicas: 3
+          selector: {matchLabels: {app: db}}
           template:
             metadata: {labels: {app: db}}
             spec:

@@ -171,7 +171,7 @@ def test_a_way_out_is_one(scenario: Scenario) -> None:
         assert after == before
         _is_right_to_give_up(scenario, there, pods)
         return
-    assert "preempt success" in found.message
+    assert "to make room" in found.message
     _nobody_goes_in_vain(scenario, there, pods, found)
     _starts(arena, there, pods, found)
 

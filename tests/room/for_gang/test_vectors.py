@@ -15,7 +15,7 @@ def test_gp1_all_members_go_where_it_costs_least() -> None:
     found = arena.attempt(*gang_pods("g", 2, cpu=16))
     assert found.nominated == {"g-0": "node-1", "g-1": "node-1"}
     assert found.victims == ["existing-pod-1", "existing-pod-2"]
-    assert "preempt success, alreadyWaitingForBound: 0/2" in found.message
+    assert "2 pods are evicted to make room; 0 of 2 need none" in found.message
     assert arena.columns()[0] == before[0]
 
 
@@ -28,7 +28,7 @@ def test_gp2_a_member_that_has_room_costs_nobody_a_place() -> None:
     assert sorted(found.nominated.values()) == ["node-1", "node-2"]
     assert found.victims == ["existing-pod-2"]
     assert found.message == (
-        "gang default/g: 1 of 2 can be placed; 1 lacks cpu; preempt success, alreadyWaitingForBound: 1/2"
+        "gang default/g: 1 of 2 can be placed; 1 lacks cpu; 1 pod is evicted to make room; 1 of 2 need none"
     )
 
 
@@ -89,10 +89,9 @@ def two_spines(**args: object) -> Arena:
 def test_nt4_no_spine_is_large_enough() -> None:
     arena = two_spines(enablePreemption="false")
     found = arena.attempt(*gang_pods("g", 4, cpu=16, notes={"network-topology-spec": MUST_SPINE}))
-    assert (
-        "desiredOfferSlot: 4, topology topologyNode spine/s1: 3;topology topologyNode spine/s2: 3, "
-        "0/8 nodes are available: 8 Insufficient cpu."
-    ) in found.message
+    assert found.message.endswith(
+        "needs 4 slots in one spine; the best spine, s1, has 3; nodes take no more: 8 Insufficient cpu"
+    )
     assert (found.nominated, found.victims) == ({}, [])
 
 
@@ -101,7 +100,7 @@ def test_nt5_one_spine_is_cleared() -> None:
     found = arena.attempt(*gang_pods("g", 4, cpu=16, notes={"network-topology-spec": MUST_SPINE}))
     assert found.nominated == {"g-0": "node-1", "g-1": "node-8", "g-2": "node-2", "g-3": "node-7"}
     assert found.victims == ["low-node-1"]
-    assert found.message.endswith("; preempt success, alreadyWaitingForBound: 3/4")
+    assert found.message.endswith("; 1 pod is evicted to make room; 3 of 4 need none")
 
 
 def test_q4_between_domains_the_cheaper_is_cleared() -> None:
@@ -126,6 +125,4 @@ def test_a_plan_that_no_eviction_helps_is_told() -> None:
     arena.running(pod("same-2", cpu=16, priority=HIGH), "node-5")
     found = arena.attempt(*gang_pods("g", 4, cpu=16, notes={"network-topology-spec": MUST_SPINE}))
     assert (found.nominated, found.victims) == ({}, [])
-    assert (
-        "; preemption: no candidate topology nodes can accommodate job, desiredOfferSlot: 4" in found.message
-    )
+    assert "; preemption: needs 4 slots in one spine; the best spine, s1, has 3" in found.message

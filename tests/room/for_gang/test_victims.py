@@ -34,7 +34,7 @@ def test_nobody_goes_when_the_whole_gang_does_not_fit() -> None:
     assert (found.nominated, found.victims) == ({}, [])
     assert found.message == (
         "gang default/g: 0 of 3 can be placed; 3 lack cpu; "
-        "preemption: 2 of 3 could be placed without pods of a lower priority"
+        "preemption: with every pod of a lower priority evicted, 2 of 3 would have a place"
     )
     assert arena.columns() == before
 

@@ -107,4 +107,4 @@ class Failures:
         blamed = end.plugin if type(end) is Failed else ""
         plugins = (blamed,) if blamed else tuple(sorted(queued.rejectors))
         reason = SCHEDULER_ERROR if type(end) is Failed else UNSCHEDULABLE
-        return Wait(pod, reason, message, plugins, nominated)
+        return parts.words.said(Wait(pod, reason, message, plugins, nominated), parts.now)

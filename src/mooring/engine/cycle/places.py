@@ -11,7 +11,7 @@ from mooring.engine.cycle.pod_patches import merge_patches
 from mooring.engine.decisions import Bind, Nominate
 from mooring.engine.outcomes import PLACED, WAITS_AT_PERMIT, Progress, Unfit
 from mooring.engine.parts import Parts
-from mooring.engine.permit_waiting import LONGEST_WAIT_S, PermitWait, Reserved, Settle
+from mooring.engine.permit_waiting import LONGEST_WAIT_S, Hold, PermitWait, Reserved, Settle
 from mooring.engine.placement.fit_error import FitError, one_node
 from mooring.engine.placement.placing import Choice
 from mooring.errors import PluginFailed
@@ -146,9 +146,9 @@ class Places:
                 return status
         return None
 
-    def _permit(self, attempt: Attempt, node_name: str) -> dict[str, float] | Status:
-        """The plugins that want the pod to wait, and for how long at most."""
-        waits: dict[str, float] = {}
+    def _permit(self, attempt: Attempt, node_name: str) -> dict[str, Hold] | Status:
+        """The plugins that want the pod to wait, for how long at most, and what for."""
+        waits: dict[str, Hold] = {}
         for name, method, _ in attempt.pod_class.permits:
             answer = answers.call(name, "permit", method, attempt.cycle, attempt.pod, node_name)
             status = answers.status(name, "permit", answer, PERMIT_CODES)
@@ -156,7 +156,7 @@ class Places:
                 continue
             if status.code is not Code.WAIT:
                 return status
-            waits[name] = float(max(0.0, min(status.timeout_s, LONGEST_WAIT_S)))
+            waits[name] = Hold(float(max(0.0, min(status.timeout_s, LONGEST_WAIT_S))), status.message)
         return waits
 
     def _pre_flight(self, attempt: Attempt, node_name: str) -> bool:
@@ -179,8 +179,8 @@ class Places:
         if attempt.cycle.pods_to_activate:
             self._activate(attempt.cycle)
         now, uid = self._parts.now, reserved.pod.metadata.uid
-        until = {plugin: (now + timeout_s, timeout_s) for plugin, timeout_s in reserved.waits.items()}
-        wait = self._parts.waiting[uid] = PermitWait(reserved, until, self.settle)
+        wait = self._parts.waiting[uid] = PermitWait(reserved, now, self.settle)
+        self._parts.words.owe(uid, now)
         wait.expire(now)
         if uid in self._parts.waiting:
             self._expect(attempt, reserved.node_name)

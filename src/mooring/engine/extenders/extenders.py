@@ -27,11 +27,21 @@ from mooring.engine.placement.fit_error import overlaid
 from mooring.engine.placement.full_evaluation import rows_mask
 from mooring.engine.queue.hints import EXTENDER
 from mooring.engine.story import JUDGED, SCORED_OUTSIDE, Judged
-from mooring.extender.wire import AnswerError, ExtenderArgs, NodeList, encode, read_filter, read_priorities
+from mooring.extender.wire import (
+    AnswerError,
+    ExtenderArgs,
+    NodeList,
+    encode,
+    named,
+    read_filter,
+    read_priorities,
+)
 from mooring.framework.api.offers import Offer
 from mooring.model.objects import Container, Pod
 
 log = logging.getLogger("mooring.extenders")
+
+ASKED = "waits for extender {extender}, which is asked {what}"
 
 
 class Extenders:
@@ -67,6 +77,14 @@ class Extenders:
             return msgspec.structs.replace(bind, extender=number)
         return bind
 
+    def asked_about(self, uid: str) -> str:
+        """What the pod waits to hear of an extender, in words; "" when it does not."""
+        parked = self.consulting.get(uid)
+        if parked is None:
+            return ""
+        extender = self._all[parked.asked]
+        return ASKED.format(extender=extender.url_prefix, what=parked.about)
+
     def forget(self, uid: str) -> None:
         """The pod is gone, or has its place: answers that still come are for nobody."""
         self.consulting.pop(uid, None)
@@ -86,7 +104,7 @@ class Extenders:
             return False
         self._number += 1
         offered = Offered(attempt, self._number, plugin, offer, preempters, reasons)
-        self.consulting[attempt.pod.metadata.uid] = offered
+        self._wait_for(offered)
         attempt.decisions.append(self._offering.next(offered))
         return True
 
@@ -125,9 +143,14 @@ class Extenders:
         questions = self._next(consultation)
         if not questions:  # a single node, and nobody filters: there is nothing to prioritize
             return self._finish(consultation, attempt)
-        self.consulting[attempt.pod.metadata.uid] = consultation
+        self._wait_for(consultation)
         attempt.decisions.extend(questions)
         return PARKED
+
+    def _wait_for(self, parked: Consultation | Offered) -> None:
+        uid = parked.queued.pod.metadata.uid
+        self.consulting[uid] = parked
+        self._parts.words.owe(uid, self._parts.now)
 
     def _next(self, consultation: Consultation) -> list[Decision]:
         """The next questions; none when everything is known."""
@@ -179,6 +202,7 @@ class Extenders:
         if consultation.awaited:
             return []
         if consultation.left.names and (questions := self._next(consultation)):
+            self._wait_for(consultation)
             return questions
         if consultation.nominated and not consultation.left.names:
             return self._end(consultation, self._begin_again)
@@ -194,7 +218,7 @@ class Extenders:
             consultation.narrow(found, self._parts.cluster.nodes, extender.url_prefix)
         except AnswerError as error:
             if not extender.ignorable:
-                return str(error)
+                return named(extender.url_prefix, error)
             log.warning("extender %s is skipped: %s", extender.url_prefix, error)
         return ""
 
@@ -211,6 +235,7 @@ class Extenders:
     def _heard_of_offer(self, offered: Offered, event: Consulted) -> list[Decision]:
         failure = self._offering.take_in(offered, event)
         if offered.extenders and offered.left and not failure:
+            self._wait_for(offered)
             return [self._offering.next(offered)]
         return self._end(offered, partial(self._offering.go_on, offered, failure))
 

@@ -77,6 +77,15 @@ class Consultation:
         self._asked = len(left.names)
         self._scores: dict[str, int] = {}
 
+    @property
+    def asked(self) -> int:
+        """An extender that has not answered."""
+        return min(self.awaited)
+
+    @property
+    def about(self) -> str:
+        return "which nodes it prefers" if self.scoring else "which nodes it leaves"
+
     def expects(self, event: Consulted) -> bool:
         return event.number == self.number and event.extender in self.awaited
 

@@ -26,6 +26,7 @@ from mooring.extender.wire import (
     PreemptionArgs,
     Victims,
     encode,
+    named,
     read_preemption,
 )
 from mooring.framework.api.offers import Answered, Offer, Room
@@ -65,6 +66,15 @@ class Offered:
         self._plugin = plugin
         self._offer = offer
         self._reasons = tuple(reasons)
+
+    @property
+    def asked(self) -> int:
+        """The extender that has not answered."""
+        return self.awaited
+
+    @property
+    def about(self) -> str:
+        return "who may be evicted"
 
     def expects(self, event: Consulted) -> bool:
         return event.number == self.number and event.extender == self.awaited
@@ -107,7 +117,7 @@ class Offering:
             offered.left = self._left(offered, read_preemption(event.answer), extender)
         except AnswerError as error:
             if not extender.ignorable:
-                return str(error)
+                return named(extender.url_prefix, error)
             log.warning("extender %s is skipped: %s", extender.url_prefix, error)
         return ""
 

@@ -19,7 +19,7 @@ from mooring.engine.attempt import NOBODY_ELSE, Attempt, Others
 from mooring.engine.cycle.pod_patches import merge_patches
 from mooring.engine.cycle.scheduling_cycle import SchedulingCycle
 from mooring.engine.cycle.victims import evict_for_group
-from mooring.engine.decisions import Decision
+from mooring.engine.decisions import Decision, Wait
 from mooring.engine.gangs.gang_trial import EngineGroupTrial
 from mooring.engine.gangs.members import Seat
 from mooring.engine.gangs.room_for_members import GroupRoom
@@ -100,7 +100,7 @@ class GroupCycle:
             return [self._fail(queued, group)]
         if isinstance(group, Status):
             why = rejected_before(self._parts.cluster.nodes, group)
-            return [self._fail(queued, Unfit(why, nominated=""))]
+            return [self._fail(queued, Unfit(why, group.message, nominated=""))]
         members = self._taken_out(hook, group, queued)
         names = sorted({member.pod.spec.scheduler_name for member in members})
         if len(names) > 1:
@@ -109,7 +109,7 @@ class GroupCycle:
         attempts = [self._parts.attempt_together(member) for member in members]
         return self._decide(Tried(hook.name, group, attempts))
 
-    def _fail(self, queued: QueuedPod, end: Unfit | Failed) -> Decision:
+    def _fail(self, queued: QueuedPod, end: Unfit | Failed) -> Wait:
         return self._cycle.failures.fail(queued, end)
 
     def _taken_out(self, hook: Hook, group: Group, first: QueuedPod) -> list[QueuedPod]:
@@ -270,7 +270,9 @@ class GroupCycle:
         if refusal is not None:
             message = f"{tried.group.title}: {refusal.message}" + (f"; {more}" if more else "")
         elif failures:
-            message = cannot_start(tried.group, len(tried.held) + tried.would_fit, failures, more)
+            of_all = len(tried.attempts) if tried.fell_apart else 0
+            placed = len(tried.held) + tried.would_fit
+            message = cannot_start(tried.group, placed, failures, more, of_all=of_all)
         else:
             message = not_let_go(tried.group, [*tried.waits_for, more])
         nominated = {} if way_out is None else way_out.nominated
@@ -311,13 +313,14 @@ class GroupCycle:
         """All wait, and back off as long as the one of them that was tried most often."""
         most = max(attempt.queued.unschedulable_count for attempt in tried.attempts)
         decisions: list[Decision] = []
-        for attempt in tried.attempts:
+        for number, attempt in enumerate(tried.attempts):
             queued = attempt.queued
             queued.unschedulable_count = most
             self._parts.stories.note(attempt, "", end.message)
             if isinstance(end, Unfit):
                 end = Unfit(end.why, end.said, nominated.get(queued.pod.metadata.uid, ""))
-            decisions.append(self._fail(queued, end))
+            wait = self._fail(queued, end)
+            decisions.append(msgspec.structs.replace(wait, together=0 if number else len(tried.attempts)))
         return decisions
 
 

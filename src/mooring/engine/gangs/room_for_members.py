@@ -25,6 +25,8 @@ from mooring.framework.api.capacity import Alike, room_for
 from mooring.framework.api.node_trial import Demand
 from mooring.model.objects import Pod
 
+NO_MORE = "nodes take no more: {}"  # of what was counted when they had taken what they can
+
 
 class Run(NamedTuple):
     """Members of one class, one after the other, and what each of them needs."""
@@ -77,7 +79,7 @@ class GroupRoom:
         if all(run.demand is not None and run.demand.alone for run in runs):
             self._counted(runs, said)
         text = ", ".join(sorted(f"{count} {reason}" for reason, count in said.items()))
-        return f"0/{len(self._parts.cluster.nodes)} nodes are available: {text}." if text else ""
+        return NO_MORE.format(text) if text else ""
 
     def _refusal(self) -> str:
         """Why the first member is refused before any node is asked."""

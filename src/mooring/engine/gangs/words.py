@@ -11,10 +11,16 @@ from mooring.framework.api.grouping import Group
 INSUFFICIENT = "Insufficient "
 
 
-def cannot_start(group: Group, placed: int, failures: Iterable[FitError], more: str = "") -> str:
-    """`gang default/train: 6 of 8 can be placed; 2 lack nvidia.com/gpu`."""
-    needed = max(group.needed, 1)
+STRICT = ", and it starts with all of them or none"
+
+
+def cannot_start(
+    group: Group, placed: int, failures: Iterable[FitError], more: str = "", *, of_all: int = 0
+) -> str:
+    """`gang default/train: 6 of 8 can be placed; 2 lack nvidia.com/gpu`. `of_all`: so many must be."""
+    needed = of_all or max(group.needed, 1)
     text = f"{group.title}: {min(placed, needed)} of {needed} can be placed"
+    text += STRICT if of_all > group.needed else ""
     missing = needed - placed
     said = Counter(_what_is_missing(why) for why in failures)
     if len(said) == 1 and missing > 0:

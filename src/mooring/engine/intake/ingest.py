@@ -152,6 +152,7 @@ class Ingest:
     def _pod_gone(self, pod: Pod, now: float) -> None:
         parts, uid = self._parts, pod.metadata.uid
         self._parts.pending.pop(uid, None)
+        parts.words.forget(uid)
         nominated = parts.nominator.node_of(uid)
         parts.nominator.remove(uid)
         if wait := parts.waiting.get(uid):
@@ -173,6 +174,7 @@ class Ingest:
     def forget(self, uid: str) -> None:
         """Nothing is known of a pod any more but its place, if it has one."""
         self._parts.pending.pop(uid, None)
+        self._parts.words.forget(uid)
         self._parts.nominator.remove(uid)
         self._leave_queue(uid)
 
@@ -251,3 +253,4 @@ class Ingest:
         for wait in list(self._parts.waiting.values()):
             wait.expire(now)
         self._parts.queue.tick(now)
+        self._parts.decided.extend(self._parts.words.tell(now))

@@ -28,20 +28,20 @@ class Heap:
         self._failed = failed  # told when keys cannot be compared
         self._guarded = False
         self._entries: list[tuple[Any, int, QueuedPod]] = []
-        self._tickets: set[int] = set()
+        self.tickets: set[int] = set()  # of the entries that count: never another set
 
     def __len__(self) -> int:
-        return len(self._tickets)
+        return len(self.tickets)
 
     def __contains__(self, queued: QueuedPod) -> bool:
-        return queued.ticket in self._tickets
+        return queued.ticket in self.tickets
 
     def push(self, queued: QueuedPod) -> None:
         """Adds a pod, or moves it to where its key now belongs."""
         key = self._key(queued)
         if self._guarded:
             key = Guarded(key)
-        tickets = self._tickets
+        tickets = self.tickets
         if queued.ticket:
             tickets.discard(queued.ticket)
         queued.ticket = ticket = self._next()
@@ -54,20 +54,26 @@ class Heap:
     def pop(self) -> QueuedPod | None:
         while self._entries:
             _, ticket, queued = self._first()
-            if ticket in self._tickets:
-                self._tickets.remove(ticket)
+            if ticket in self.tickets:
+                self.tickets.remove(ticket)
                 return queued
         return None
 
     def peek(self) -> QueuedPod | None:
-        while self._entries and self._entries[0][1] not in self._tickets:
+        while self._entries and self._entries[0][1] not in self.tickets:
             self._first()
         return self._entries[0][2] if self._entries else None
 
+    def comes_before(self, other: Heap) -> bool:
+        """Whether the first here is before the first there. Neither is empty."""
+        (key, ticket, _), (their_key, their_ticket, _) = self._entries[0], other._entries[0]
+        one, another = Guarded(key), Guarded(their_key)
+        return one < another or (not another < one and ticket < their_ticket)
+
     def discard(self, queued: QueuedPod) -> None:
-        self._tickets.discard(queued.ticket)
-        if len(self._entries) > 2 * len(self._tickets) + 64:
-            self._entries = [entry for entry in self._entries if entry[1] in self._tickets]
+        self.tickets.discard(queued.ticket)
+        if len(self._entries) > 2 * len(self.tickets) + 64:
+            self._entries = [entry for entry in self._entries if entry[1] in self.tickets]
             try:
                 heapify(self._entries)
             except BaseException as error:
@@ -95,7 +101,7 @@ class Guarded:
     __slots__ = ("_key",)
 
     def __init__(self, key: Any) -> None:
-        self._key = key
+        self._key: Any = key._key if isinstance(key, Guarded) else key
 
     def __lt__(self, other: Guarded) -> bool:
         try:

@@ -40,6 +40,7 @@ class QueuedPod(msgspec.Struct, eq=False, gc=False):
     pending_plugins: frozenset[str] = frozenset()
     gating_plugin: str = ""
     gating_message: str = ""
+    gate_is_passing: bool = False  # it opens by itself soon
     flushed_at: float | None = None
     group: tuple[float, str] | None = None  # since when it waits with others, and what they are called
     hurried: bool = False  # tried before its back-off was over, since it last waited it out

@@ -6,7 +6,7 @@ their back-off unless nothing else is ready, and are held back by gates before t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import ceil
 
 from mooring.engine.queue.backoff import Backoff
@@ -15,6 +15,7 @@ from mooring.engine.queue.hints import AFTER_BACKOFF, IMMEDIATELY, SKIP, Requeue
 from mooring.engine.queue.in_flight import InFlight
 from mooring.engine.queue.queue_hooks import QueueHooks
 from mooring.engine.queue.queued_pod import ACTIVE, IN_FLIGHT, QueuedPod, Where
+from mooring.engine.queue.turns import Turns
 from mooring.framework.api.events import ANY, Action, ClusterEvent
 from mooring.framework.api.status import Status
 from mooring.model.objects import Pod
@@ -41,13 +42,14 @@ class SchedulingQueue:
         self._held: dict[tuple[str, str], dict[str, QueuedPod]] = {}
         self._next_flush = float(FLUSH_EVERY_S)
         self.in_flight = InFlight()
+        self.on_hold: Callable[[QueuedPod], None] = lambda queued: None  # told of pods that a gate holds
 
     def _make_heaps(self) -> None:
         order = self.hooks.order
-        self._active = Heap(order.key, order.failed)
+        self._active = Turns(order.key, order.failed)
         self._backing_off = Heap(lambda queued: (queued.backoff_expiration, order.key(queued)), order.failed)
         self._erring = Heap(lambda queued: queued.backoff_expiration)
-        self._heaps = {
+        self._heaps: dict[Where, Heap | Turns] = {
             ACTIVE: self._active,
             Where.BACKOFF: self._backing_off,
             Where.ERROR_BACKOFF: self._erring,
@@ -138,6 +140,8 @@ class SchedulingQueue:
         else:
             queued.consecutive_errors += 1
         queued.timestamp, queued.flushed_at = now, None
+        if queued.group is not None:
+            self._active.has_failed()
         strategy, in_time = AFTER_BACKOFF, True  # nobody rejected it: no event can help
         if queued.rejectors:
             strategy, in_time = self._best(queued, self.in_flight.events_for(uid))
@@ -217,13 +221,22 @@ class SchedulingQueue:
 
     def wake_at(self) -> float | None:
         """When a tick can change something next."""
+        return min(
+            (moment for moment in (self.retry_at(), self._stuck_at()) if moment is not None), default=None
+        )
+
+    def retry_at(self) -> float | None:
+        """When the next back-off is over."""
         heads = [head for heap in (self._backing_off, self._erring) if (head := heap.peek())]
-        moments = [head.backoff_expiration + 1 for head in heads]
+        return min((head.backoff_expiration + 1 for head in heads), default=None)
+
+    def _stuck_at(self) -> float | None:
+        """When pods that nothing has woken for long are looked at next."""
         oldest = next(iter(self._unschedulable.values()), None)  # parked in the order they failed in
-        if oldest is not None:
-            stuck = _stuck_since(oldest) + STUCK_AFTER_S
-            moments.append(max(self._next_flush, ceil(stuck / FLUSH_EVERY_S) * FLUSH_EVERY_S))
-        return min(moments, default=None)
+        if oldest is None:
+            return None
+        stuck = _stuck_since(oldest) + STUCK_AFTER_S
+        return max(self._next_flush, ceil(stuck / FLUSH_EVERY_S) * FLUSH_EVERY_S)
 
     def _flush_stuck(self, now: float) -> None:
         held = (queued for pods in self._held.values() for queued in pods.values())
@@ -245,7 +258,9 @@ class SchedulingQueue:
         status = self.hooks.pre_enqueue(queued.pod)
         if status is None or status.plugin != queued.gating_plugin:
             return False
-        queued.gating_message = status.message
+        if queued.gating_message != status.message:
+            queued.gating_message, queued.gate_is_passing = status.message, status.passing
+            self.on_hold(queued)
         return True
 
     def _gate_hears(self, queued: QueuedPod, event: ClusterEvent) -> bool:
@@ -292,8 +307,10 @@ class SchedulingQueue:
     def _hold(self, queued: QueuedPod, status: Status) -> None:
         """A gate holds the pod: it is parked among the unschedulable."""
         queued.gating_plugin, queued.gating_message = status.plugin, status.message
+        queued.gate_is_passing = status.passing
         queued.unschedulable_plugins |= {status.plugin}
         self._park(queued)
+        self.on_hold(queued)
 
     def _park(self, queued: QueuedPod) -> None:
         """Among the unschedulable, or behind the gate that holds it."""

@@ -62,7 +62,7 @@ class Room(Protocol):
         first that it does not take. Nodes that take none are left out."""
 
     def reasons(self) -> str:
-        """Why nodes take no more members than they do, in the words of a fit error."""
+        """Why nodes take no more members than they do: `nodes take no more: 8 Insufficient cpu`."""
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -150,6 +150,10 @@ class Handle(ABC):
         """Says on a pod that waits why it does: its condition, and an event."""
 
     @abstractmethod
+    def warn(self, pod: Pod, message: str) -> None:
+        """Says on a pod, by an event, that something it says does not count. It goes on all the same."""
+
+    @abstractmethod
     def evict(self, pod: Pod, reason: str, message: str) -> None:
         """Has a placed pod evicted for a reason of its own, not to make room for another."""
 
@@ -163,7 +167,7 @@ class Handle(ABC):
 
     @abstractmethod
     def lister(self, kind: str) -> Lister:
-        """Objects of a kind other than Pod and Node."""
+        """Objects of a kind other than Pod and Node, if the plugin has it in its `reads`; else ScopeError."""
 
     @abstractmethod
     def book(self, kind: type[B], *arguments: Any) -> B:

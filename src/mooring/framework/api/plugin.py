@@ -25,7 +25,12 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class PluginArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """Arguments a configuration may give a plugin. Raise ValueError in `__post_init__` to refuse."""
+    """Arguments a configuration may give a plugin. Raise ValueError in `__post_init__` to refuse.
+
+    `no_effect` are fields, as a file has them, that change nothing, and why: whoever gives one is told.
+    """
+
+    no_effect: ClassVar[Mapping[str, str]] = {}
 
 
 class Default:

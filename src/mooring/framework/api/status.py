@@ -30,6 +30,7 @@ class Status(msgspec.Struct, frozen=True, cache_hash=True):
     reasons: tuple[str, ...] = ()
     plugin: str = ""
     timeout_s: float = 0.0  # with WAIT: how long to wait at most
+    passing: bool = False  # of a gate: it opens by itself soon
 
     @property
     def rejected(self) -> bool:
@@ -56,6 +57,11 @@ def unschedulable(*reasons: str) -> Status:
 def unresolvable(*reasons: str) -> Status:
     """The pod does not fit, and evicting others cannot help."""
     return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons)
+
+
+def passing(*reasons: str) -> Status:
+    """Of a gate that opens by itself soon: what was said of the pod before still holds."""
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, passing=True)
 
 
 def pending(*reasons: str) -> Status:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
 import traceback
+from collections.abc import Collection
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
@@ -77,7 +79,19 @@ def _plugins_of(module: ModuleType, file: Path) -> list[type[Plugin]]:
     ]
     if not mine:
         raise PolicyError.at(f"{file}:1:1", "defines no subclass of mooring.Plugin")
+    _check_written_once(file, {each.__name__ for each in mine})
     return list(dict.fromkeys(mine))  # a class may have two names
+
+
+def _check_written_once(file: Path, names: Collection[str]) -> None:
+    """Of two classes of one name in a file, Python keeps the second without a word."""
+    first: dict[str, int] = {}
+    for found in ast.parse(file.read_bytes()).body:
+        if isinstance(found, ast.ClassDef) and found.name in names:
+            if found.name in first:
+                what = f'there is already a class named "{found.name}" on line {first[found.name]}'
+                raise PolicyError.at(f"{file}:{found.lineno}:{found.col_offset + 1}", what)
+            first[found.name] = found.lineno
 
 
 class Uncached(SourceFileLoader):

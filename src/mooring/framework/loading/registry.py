@@ -13,7 +13,13 @@ from mooring.framework.api.plugin import Plugin, PluginArgs
 from mooring.framework.api.points import POINTS
 from mooring.framework.loading.discovery import class_at
 from mooring.framework.loading.rehearsal import rehearse
-from mooring.framework.running.inspection import check_plugin, implemented_points, place_of, source_of
+from mooring.framework.running.inspection import (
+    built_in,
+    check_plugin,
+    implemented_points,
+    place_of,
+    source_of,
+)
 
 
 class Registry:
@@ -22,6 +28,7 @@ class Registry:
     def __init__(self, defaults: Sequence[PluginUse] = ()) -> None:
         self._classes: dict[str, type[Plugin]] = {}
         self._defaults = tuple(defaults)
+        self._offered: list[str] = []
 
     @classmethod
     def of(cls, plugins: Mapping[str, Plugin]) -> Self:
@@ -34,12 +41,10 @@ class Registry:
         """Registers a class after looking it over. A trusted one (built in) is not rehearsed."""
         check_plugin(plugin)
         known = self._classes.get(plugin.name)
-        if known is not None and known is not plugin and source_of(known) != source_of(plugin):
-            raise PolicyError.at(
-                place_of(plugin),
-                f'there is already a plugin named "{plugin.name}" ({known.__module__}): '
-                "give this one another `name`",
-            )
+        if known is not None and known is not plugin and _another(known, plugin):
+            where = known.__module__ if built_in(known) else place_of(known)
+            what = f'there is already a plugin named "{plugin.name}" ({where}): give this one another `name`'
+            raise PolicyError.at(place_of(plugin), what)
         if not trusted:
             rehearse(plugin)
         self._classes[plugin.name] = plugin
@@ -48,6 +53,10 @@ class Registry:
     def enable(self, name: str, weight: int = 1) -> None:
         """Makes a plugin part of every profile that does not disable it."""
         self._defaults = (*self._defaults, PluginUse(name, weight))
+
+    def offer(self, name: str) -> None:
+        """Makes a plugin part of every profile, unless the configuration names it somewhere."""
+        self._offered.append(name)
 
     def get(self, name: str) -> type[Plugin]:
         return self._classes[name]
@@ -69,6 +78,14 @@ class Registry:
     def default_multi_point(self) -> Sequence[PluginUse]:
         return [use for use in self._defaults if use.name in self._classes]
 
+    def offered(self) -> Sequence[str]:
+        return tuple(self._offered)
+
     def load(self, reference: str) -> str:
         """Registers `package.module:Class` and returns its plugin name."""
         return self.add(class_at(reference))
+
+
+def _another(known: type[Plugin], plugin: type[Plugin]) -> bool:
+    """Whether two classes are not one that was loaded again."""
+    return (source_of(known), known.__qualname__) != (source_of(plugin), plugin.__qualname__)

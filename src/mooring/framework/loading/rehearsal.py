@@ -7,7 +7,7 @@ pod (an exception, an answer of the wrong kind, a score above 100, forms that di
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -23,11 +23,12 @@ from mooring.framework.api import answers
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.domain import DomainPlugin
 from mooring.framework.api.handle import B, Handle, Lister, WaitingPod, check_book, looks_too_far
+from mooring.framework.api.kinds import check_listed
 from mooring.framework.api.node_trial import Demand, Trial
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.scope import Scope
 from mooring.framework.api.session import alone, session_of
-from mooring.framework.api.status import Code, Status
+from mooring.framework.api.status import REJECTIONS, Code, Status
 from mooring.framework.api.writes import Write
 from mooring.framework.running.agreement import check_agreement
 from mooring.framework.running.forms import Filter, Scorer
@@ -64,8 +65,13 @@ class StageHandle(Handle):
     """A scheduler with a cluster and nothing going on in it."""
 
     def __init__(
-        self, cluster: Cluster, gates: FeatureGates | None = None, scope: Scope = Scope.CLUSTER
+        self,
+        cluster: Cluster,
+        gates: FeatureGates | None = None,
+        scope: Scope = Scope.CLUSTER,
+        reads: Sequence[str] | None = None,
     ) -> None:
+        self._reads = reads  # None: whatever is asked for
         self.profile = "rehearsal"
         self.gates = gates or FeatureGates()
         self.random = random.Random(0)
@@ -115,10 +121,15 @@ class StageHandle(Handle):
     def report(self, pod: Pod, message: str) -> None:
         return None
 
+    def warn(self, pod: Pod, message: str) -> None:
+        return None
+
     def evict(self, pod: Pod, reason: str, message: str) -> None:
         return None
 
     def lister(self, kind: str) -> Lister:
+        if self._reads is not None:
+            check_listed(kind, self._reads)
         return Nothing()
 
     def book(self, kind: type[B], *arguments: Any) -> B:
@@ -163,7 +174,7 @@ def rehearse(plugin: type[Plugin]) -> None:
         return  # has arguments that must be given: only a configuration can make one
     try:
         cluster = _stage()
-        handle = StageHandle(cluster, scope=plugin.scope)
+        handle = StageHandle(cluster, scope=plugin.scope, reads=plugin.reads)
         made = plugin(args, handle)
         for point in ("pre_enqueue", "order_of", "pod_bound"):
             pods_concerned(made, point)
@@ -221,6 +232,7 @@ def _play(plugin: Plugin, handle: StageHandle, cluster: Cluster) -> None:
         for point in ("judges", "pre_filters"):
             answers.call(plugin.name, point, getattr(plugin, point), sign)
         _judge(plugin, handle, cycle, pod, cluster)
+        _take_place(plugin, cycle, pod, cluster)
 
 
 def _judge(plugin: Plugin, handle: StageHandle, cycle: Cycle, pod: Pod, cluster: Cluster) -> None:
@@ -238,6 +250,24 @@ def _judge(plugin: Plugin, handle: StageHandle, cycle: Cycle, pod: Pod, cluster:
                 raise answers.failed(plugin.name, "domain", what)
     finally:
         handle.judging = None
+
+
+def _take_place(plugin: Plugin, cycle: Cycle, pod: Pod, cluster: Cluster) -> None:
+    """Reserves, asks for permission and unreserves; what is written to books meanwhile is undone."""
+    statement = cluster.statement()
+    statement.open()
+    try:
+        for point, codes in (
+            ("reserve", REJECTIONS),
+            ("permit", REJECTIONS | {Code.WAIT}),
+            ("unreserve", ()),
+        ):
+            if (method := getattr(plugin, point, None)) is not None:
+                answer = answers.call(plugin.name, point, method, cycle, pod, "furnished")
+                if point != "unreserve":
+                    answers.status(plugin.name, point, answer, codes)
+    finally:
+        statement.roll_back()
 
 
 def _skips_score(plugin: Plugin, cycle: Cycle, pod: Pod, cluster: Cluster) -> bool:

@@ -15,6 +15,7 @@ from mooring.framework.api import answers
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.handle import Api
 from mooring.framework.api.status import Code, Status
+from mooring.framework.running.inspection import built_in
 from mooring.framework.running.profile import Hook, Profile
 from mooring.framework.running.watching import TimedPoint
 from mooring.model.objects import Pod
@@ -30,6 +31,12 @@ class BindingState(NamedTuple):
 
     profile: Profile
     cycle: Cycle
+    takes_long: bool = False  # some plugin has something to do before the bind
+
+    def at_work(self) -> list[str]:
+        """The plugins that may have the pod wait before it is bound."""
+        hooks = (hook for hook in self.profile.at("pre_bind") if hook.name not in self.cycle.skip_pre_bind)
+        return [hook.name for hook in hooks if self.takes_long or not built_in(type(hook.plugin))]
 
 
 class BindingFailed(MooringError):

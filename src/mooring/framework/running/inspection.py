@@ -8,9 +8,11 @@ from typing import Any
 
 from mooring.errors import Mistake, PolicyError, did_you_mean
 from mooring.framework.api import answers
+from mooring.framework.api.kinds import wrong_reads
 from mooring.framework.api.plugin import Plugin, PluginArgs
-from mooring.framework.api.points import POINTS, Point
+from mooring.framework.api.points import POINTS
 from mooring.framework.api.scope import Scope
+from mooring.framework.running.signatures import signature_mistakes
 
 
 def implemented_points(plugin: type[Plugin]) -> list[str]:
@@ -86,7 +88,7 @@ def _mistakes(plugin: type[Plugin]) -> Iterator[tuple[str, str]]:
     if not found:
         yield "", " implements no extension point"
     for name in found:
-        for what in _signature_mistakes(plugin, POINTS[name]):
+        for what in signature_mistakes(plugin, POINTS[name]):
             yield name, f".{name}{what}"
     yield from _misspelt(plugin)
     for name, needs in (("unreserve", "reserve"), ("pre_bind_pre_flight", "pre_bind")):
@@ -102,6 +104,8 @@ def _misdeclared(plugin: type[Plugin]) -> Iterator[tuple[str, str]]:
         yield "", f".name is {plugin.name!r}: it must be a word"
     if not isinstance(plugin.scope, Scope):
         yield "", f".scope is {plugin.scope!r}: it must be one of Scope.STATIC, ROW, DOMAIN or CLUSTER"
+    for what in wrong_reads(plugin.reads):
+        yield "", what
     if not isinstance(plugin.amounts_only, bool):
         yield "", f".amounts_only is {plugin.amounts_only!r}: it must be True or False"
     elif plugin.amounts_only:
@@ -112,30 +116,6 @@ def _misdeclared(plugin: type[Plugin]) -> Iterator[tuple[str, str]]:
                 yield one, f".amounts_only needs {one}_nodes: amounts are judged many at a time"
     if not (isinstance(plugin.Args, type) and issubclass(plugin.Args, PluginArgs)):
         yield "", ".Args must be a subclass of PluginArgs"
-
-
-def _signature_mistakes(plugin: type[Plugin], point: Point) -> Iterator[str]:
-    method = inspect.getattr_static(plugin, point.name)
-    static = isinstance(method, staticmethod)
-    function = method.__func__ if isinstance(method, (staticmethod, classmethod)) else method
-    if not inspect.isfunction(function):
-        return  # a normaliser given as an attribute, say: nothing to look at
-    awaits = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
-    if awaits and not point.may_await:
-        yield " is async, but it decides, and deciding never awaits: only pre_bind, bind and post_bind may"
-    signature = inspect.signature(function)
-    if point.name == "normalize" and len(signature.parameters) == 1:
-        return  # a plain function of the values, kept as a class attribute
-    try:
-        signature.bind(*(() if static else ("self",)), *point.parameters)
-    except TypeError:
-        takes = _shown(list(signature.parameters.values())[0 if static else 1 :])
-        yield f" takes {takes}; it is called with ({', '.join(point.parameters)})"
-
-
-def _shown(parameters: list[inspect.Parameter]) -> str:
-    bare = [parameter.replace(annotation=parameter.empty) for parameter in parameters]
-    return str(inspect.Signature(bare))
 
 
 def _misspelt(plugin: type[Plugin]) -> Iterator[tuple[str, str]]:

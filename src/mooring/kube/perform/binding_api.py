@@ -77,6 +77,7 @@ class KubeApi:
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.sent: set[str] = set()  # uids of pods that may be bound by now; whoever binds takes them out
+        self.before_bind: Callable[[str], Awaitable[None]] | None = None  # is given the pod's uid
         self.elsewhere: dict[str, str] = {}  # by uid: where pods are that others have bound; likewise
         self._client = client
         self._slots = slots
@@ -84,6 +85,8 @@ class KubeApi:
         self._sleep = sleep
 
     async def bind(self, pod: Pod, node_name: str) -> None:
+        if self.before_bind is not None:
+            await self.before_bind(pod.metadata.uid)
         slots = self._slots
         if not slots.take_now(BINDING):
             await slots.take(BINDING)

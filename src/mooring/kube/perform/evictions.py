@@ -15,7 +15,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from mooring.engine.cycle.eviction_words import words_of
+from mooring.engine.cycle.event_words import words_of
 from mooring.engine.decisions import Evict
 from mooring.engine.events import Event, EvictFailed
 from mooring.errors import MooringError

@@ -13,7 +13,18 @@ from typing import Any
 
 import msgspec
 
-from mooring.engine.decisions import Bind, Consult, Decision, Evict, Look, Nominate, Refuse, Wait
+from mooring.engine.cycle.event_words import waiting_words
+from mooring.engine.decisions import (
+    SCHEDULING_GATED,
+    Bind,
+    Consult,
+    Decision,
+    Evict,
+    Look,
+    Nominate,
+    Refuse,
+    Wait,
+)
 from mooring.engine.events import BindFailed, Bound, Consulted, Event, EvictFailed, PodDeleted
 from mooring.errors import ApiError, MooringError
 from mooring.extender.client import ExtenderClient
@@ -24,6 +35,7 @@ from mooring.kube.http.call_slots import BINDING, STATUS, Slots
 from mooring.kube.http.write_fence import NotLeading
 from mooring.kube.perform.binding_api import KubeApi
 from mooring.kube.perform.evictions import Evictions
+from mooring.kube.perform.long_bindings import LongBindings
 from mooring.kube.perform.object_writes import Writes, line_of, together
 from mooring.kube.perform.ordered_tasks import TASKS, Job, Pool
 from mooring.kube.perform.pod_statuses import Statuses, Wanted, condition_of, is_gone
@@ -75,6 +87,8 @@ class KubePerformer:
         self.api = KubeApi(client, slots, parked=self._pool.parked)
         self._slots = slots
         self._statuses = Statuses(client, slots, self._pool.superseded)
+        self._long = LongBindings(self._statuses, recorder)
+        self.api.before_bind = self._long.told
         self._writes = Writes(client, slots)
         self._evictions = Evictions(self._pool, self._delete, self._tell, recorder, self.api.sleep)
         self._unsent: dict[str, Wanted] = {}  # statuses to be written, by pod key
@@ -153,16 +167,11 @@ class KubePerformer:
         self._pool.submit(key, self._bind, decision)
 
     async def _bind(self, decision: Bind) -> None:
-        pod, node, patch = decision.pod, decision.node, decision.patch
+        pod = decision.pod
         try:
             if (state := self._binding_state(decision)) is None:
                 raise BindingFailed(ENDED)
-            binder = self._binder(decision) if decision.extender is not None else None
-            if patch:
-                patch = for_very(pod, patch)
-            profile = state.profile
-            binding = run_binding(profile, state.cycle, pod, node, patch, self.api, binder)
-            await (_in_time(binding) if profile.policies_bind else binding)
+            await self._binding(decision, state)
         except MooringError as error:
             self._failed(decision, str(error))
         except asyncio.CancelledError as error:
@@ -179,6 +188,18 @@ class KubePerformer:
             self.api.sent.discard(pod.metadata.uid)
             if self.api.elsewhere:
                 self.api.elsewhere.pop(pod.metadata.uid, None)
+
+    def _binding(self, decision: Bind, state: BindingState) -> Coroutine[Any, Any, None]:
+        pod, patch, profile = decision.pod, decision.patch, state.profile
+        binder = self._binder(decision) if decision.extender is not None else None
+        if patch:
+            patch = for_very(pod, patch)
+        binding = run_binding(profile, state.cycle, pod, decision.node, patch, self.api, binder)
+        if profile.policies_bind:
+            binding = _in_time(binding)
+        if state.takes_long or profile.policies_bind:
+            binding = self._long.follow(decision, state.at_work(), binding)
+        return binding
 
     def _bound(self, decision: Bind) -> None:
         pod, node = decision.pod, decision.node
@@ -224,6 +245,7 @@ class KubePerformer:
         assert extenders is not None, NOBODY_ASKS
 
         async def bind(pod: Pod, node_name: str) -> bool:
+            await self._long.told(pod.uid)
             self.api.sent.add(pod.uid)
             try:
                 return await extenders.bind(number, pod, node_name)
@@ -238,15 +260,12 @@ class KubePerformer:
 
     def _perform_wait(self, decision: Wait) -> None:
         pod = decision.pod
-        why = condition_of("PodScheduled", "False", decision.reason, decision.message)
-        self._want(Wanted(pod, why, decision.nominated))
+        if decision.reason != SCHEDULING_GATED:  # of which the API server has written the condition
+            why = condition_of("PodScheduled", "False", decision.reason, decision.message)
+            self._want(Wanted(pod, why, decision.nominated))
+        type_, reason = waiting_words(decision)
         self._recorder.record(
-            "Warning",
-            "FailedScheduling",
-            "Scheduling",
-            pod,
-            decision.message,
-            controller=pod.spec.scheduler_name,
+            type_, reason, "Scheduling", pod, decision.message, controller=pod.spec.scheduler_name
         )
 
     def _perform_refuse(self, decision: Refuse) -> None:

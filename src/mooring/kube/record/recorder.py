@@ -1,8 +1,8 @@
 """Records Events for people to read. Never blocks or fails who records; Events are the last to be sent.
 
 What says the same again becomes a series. While pods are being bound Events wait: those that tell of a
-success longer than those that tell of trouble, which go first. When more come than can be sent the oldest
-are dropped and counted.
+success longer than those that tell of trouble, or what a pod waits for, which go first. When more come than
+can be sent the oldest are dropped and counted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ SENDERS = 48  # Events are in no hurry, and leave room for others
 CALLED = 2  # others that each calls who begins: all are there soon, and few when binding goes on at once
 QUEUED = 50_000
 PATIENCE_S = 15.0  # how long an Event lets binding go first
-WARNING, WARNING_PATIENCE_S = "Warning", 0.5  # somebody may be looking for the reason of a pod that waits
+WARNING, SCHEDULING = "Warning", "Scheduling"  # a type, and an action: of pods that wait
+WARNING_PATIENCE_S = 0.5  # somebody may be looking for the reason of a pod that waits
 TRIES, RETRY_S = 12, 10.0  # client-go's, when there is no answer
 HOUSEKEEPING_S = 60.0
 EVERYWHERE = "default"  # the namespace of Events about objects without one
@@ -154,7 +155,7 @@ class Recorder:
         if len(self._warnings) + len(self._queue) >= self._most:
             (self._queue or self._warnings).popleft()
             self.dropped += 1
-        if told.event.type == WARNING:
+        if told.event.type == WARNING or told.event.action == SCHEDULING:
             if not self._warnings:
                 self._warned.set()
             self._warnings.append((self._clock() + WARNING_PATIENCE_S, told))

@@ -5,6 +5,8 @@ Told, and acted upon, only when pods are decided: a scheduler that merely stands
 
 from __future__ import annotations
 
+import logging
+
 from mooring.config.durations import format_duration
 from mooring.framework.api.handle import Handle
 from mooring.framework.metrics.families import GANG_START_SECONDS, GANGS_TIMED_OUT, WAITING_GANG_GROUPS
@@ -12,6 +14,8 @@ from mooring.plugins.coscheduling import recovery
 from mooring.plugins.coscheduling.deadlines import Deadlines
 from mooring.workloads.gang import Member, State
 from mooring.workloads.gang_group import GangGroup
+
+log = logging.getLogger("mooring.gangs")
 
 TIMED_OUT = "{} has had all its pods for {} and could not start"
 LATE = "{}; it has had all its pods for {}"
@@ -29,6 +33,7 @@ class Following:
         self.ready: dict[str, float] = {}  # since when groups have had all they need, by key
         self._deadlines = Deadlines()
         self._untold: dict[str, tuple[Member, str]] = {}
+        self._unwarned: dict[str, tuple[Member, str]] = {}
         self._deciding = False
 
     def settle(self, group: GangGroup) -> None:
@@ -66,8 +71,15 @@ class Following:
             member.told = message
             self._untold[member.uid] = member, message
 
+    def warn(self, member: Member, message: str) -> None:
+        """Has it told, once, that something a pod says does not count. It goes on all the same."""
+        if member.warned != message:
+            member.warned = message
+            self._unwarned[member.uid] = member, message
+
     def forget_member(self, uid: str) -> None:
         self._untold.pop(uid, None)
+        self._unwarned.pop(uid, None)
 
     # while pods are decided
 
@@ -94,6 +106,10 @@ class Following:
                 self._give_back(group)
             else:
                 rested.append(group)
+        unwarned, self._unwarned = self._unwarned, {}
+        for member, message in unwarned.values():
+            log.warning("pod %s: %s", member.pod.key, message)
+            self._handle.warn(member.pod, message)
         untold, self._untold = self._untold, {}
         for member, message in untold.values():
             self._handle.report(member.pod, message)

@@ -9,17 +9,18 @@ from mooring.config.durations import format_duration
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.endpoints import Endpoint, EndpointRequest
 from mooring.framework.api.events import UNSCHEDULABLE_POD, Action, Hint, Interest
+from mooring.framework.api.gate_words import SaysWhatFor
 from mooring.framework.api.grouping import Group, GroupTrial, GroupWayOut
 from mooring.framework.api.handle import Handle
 from mooring.framework.api.plugin import concerns_only, nothing_to_do
 from mooring.framework.api.queued import Queued
-from mooring.framework.api.status import SKIP, Status, unresolvable, unschedulable, wait
+from mooring.framework.api.status import SKIP, Status, passing, unresolvable, unschedulable, wait
 from mooring.model.objects import Object, Pod
 from mooring.plugins.coscheduling import order, view
 from mooring.plugins.coscheduling.args import CoschedulingArgs
 from mooring.plugins.coscheduling.controller.keeper import Keeper
 from mooring.plugins.coscheduling.following import Following
-from mooring.plugins.coscheduling.gate import Gate
+from mooring.plugins.coscheduling.gate import Answer, Gate
 from mooring.plugins.coscheduling.starting import marks, unmarked, without_marks
 from mooring.plugins.coscheduling.topology.points import NetworkPoints
 from mooring.plugins.coscheduling.topology.trees import READS as NETWORK_READS
@@ -31,13 +32,13 @@ from mooring.workloads.gang_places import GangPlaces
 from mooring.workloads.gang_table import FINISHED, Groups
 from mooring.workloads.placed_gangs import PlacedGangs
 
-NOT_FOUND = "Gang not found"
-REJECTED = 'GangGroup "{}" gets rejected due to member pod "{}" is unschedulable'
-NOT_ENOUGH = "{}: {} more of its pods must have places"
+NOT_FOUND = "its gang is not there any more"
+REJECTED = "{}: {} found no place, so the others gave theirs back"
+NOT_ENOUGH = "{}: needs {} pods with places to start"
 CHANGES = Action.ADD | Action.DELETE | Action.UPDATE
 
 
-class Coscheduling(NetworkPoints):
+class Coscheduling(NetworkPoints, SaysWhatFor):
     name = "Coscheduling"
     Args = CoschedulingArgs
     reads = READS + NETWORK_READS + GangPreemption.reads
@@ -119,14 +120,18 @@ class Coscheduling(NetworkPoints):
         member = self._members.get(pod.metadata.uid)
         if member is None:
             return None
-        message = self._gate.pass_(member)
-        return self._held_back(message) if message else None
+        answer = self._gate.pass_(member)
+        return self._held_back(answer) if answer.message else None
 
-    def _held_back(self, message: str) -> Status:
+    def held_for(self, pod: Pod) -> str:
+        member = self._members.get(pod.metadata.uid)
+        return "" if member is None else self._gate.check(member)
+
+    def _held_back(self, answer: Answer) -> Status:
         """Members that wait for the same have the same answer: one that is known is not checked again."""
         said = self._said
-        if said is None or said.reasons[0] != message:
-            said = self._said = unresolvable(message)
+        if said is None or said.reasons[0] != answer.message:
+            said = self._said = (passing if answer.passing else unresolvable)(answer.message)
         return said
 
     @concerns_only("_members")
@@ -231,7 +236,7 @@ class Coscheduling(NetworkPoints):
             return None
         if self.handle.judged_outside(pod):
             self.handle.activate([each.pod for each in group.members(State.PENDING)])
-        return wait(group.wait_s, NOT_ENOUGH.format(group.title, missing))
+        return wait(group.wait_s, NOT_ENOUGH.format(group.title, group.least))
 
     def _let_go(self, group: GangGroup) -> None:
         group.starts()
@@ -259,7 +264,7 @@ class Coscheduling(NetworkPoints):
         group.falls_apart = True  # each that is rejected comes here again, and is not the cause
         try:
             for held in waiting:
-                held.reject(self.name, REJECTED.format(group.id, member.pod.key))
+                held.reject(self.name, REJECTED.format(group.title, member.pod.key))
         finally:
             group.falls_apart = False
 

@@ -46,8 +46,5 @@ def youngest(group: GangGroup, now: float) -> float:
 
 
 def message(group: GangGroup, wait: str) -> str:
-    gangs = group.gangs()
-    least = sum(gang.terms.least for gang in gangs if gang.terms is not None)
-    return MESSAGE.format(
-        title=group.title, bound=sum(len(gang.bound) for gang in gangs), least=least, wait=wait
-    )
+    bound = sum(len(gang.bound) for gang in group.gangs())
+    return MESSAGE.format(title=group.title, bound=bound, least=group.least, wait=wait)

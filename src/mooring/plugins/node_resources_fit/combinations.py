@@ -29,7 +29,9 @@ class Combinations:
         if len(self._bytes):
             return self._distinct_bytes()
         found, which = _distinct(self._numbers)
-        return [[bit for bit in range(each.bit_length()) if each >> bit & 1] for each in found.tolist()], which
+        return [
+            [bit for bit in range(each.bit_length()) if each >> bit & 1] for each in found.tolist()
+        ], which
 
     def _distinct_bytes(self) -> tuple[list[list[int]], Ints]:
         index: dict[bytes, int] = {}

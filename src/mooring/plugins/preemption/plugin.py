@@ -16,7 +16,7 @@ from mooring.framework.api.handle import Handle
 from mooring.framework.api.offers import Answered, Offer, Room
 from mooring.framework.api.plugin import Plugin, concerns_only
 from mooring.framework.api.preparation import LooksAhead
-from mooring.framework.api.status import Code, Status, unresolvable, unschedulable
+from mooring.framework.api.status import Code, Status, passing, unresolvable, unschedulable
 from mooring.model.objects import Object, Pod
 from mooring.plugins.preemption.args import DefaultPreemptionArgs
 from mooring.room.budgets import KIND, DisruptionBudgets
@@ -36,7 +36,7 @@ from mooring.workloads.placed_gangs import PlacedGangs
 
 NO_CANDIDATE = "no candidate node for preemption"
 NAME = "DefaultPreemption"
-NOT_FINISHED = unresolvable("waiting for the preemption for this pod to be finished").by(NAME)
+NOT_FINISHED = passing("waiting for the preemption for this pod to be finished").by(NAME)
 MOST_ASKED = 100  # candidates, where every node must be tried with the filters themselves
 FOLLOW_EVERY = 256  # pods that come; then budgets may look at other labels
 PREEMPTORS_KNOWN = 1000  # above it those whose victims have gone are forgotten

@@ -29,8 +29,8 @@ from mooring.room.reprieve import Reprieve, units
 from mooring.room.victims import NEVER, PREFIX, VICTIM_TERMINATING, VictimRule, is_awaited, refuses_preemption
 from mooring.workloads.placed_gangs import PlacedGangs
 
-SUCCESS = "preempt success, alreadyWaitingForBound: {waiting}/{all}"
-TOO_FEW = "{placed} of {needed} could be placed without pods of a lower priority"
+SUCCESS = "{victims} to make room; {waiting} of {all} need none"
+TOO_FEW = "with every pod of a lower priority evicted, {placed} of {needed} would have a place"
 REFUSED = "{pod} fits nowhere: {reason}"
 
 
@@ -168,7 +168,11 @@ class GangPreemption:
         return GroupWayOut(
             tuple(placed.pod for placed in found.victims),
             found.seated,
-            message=SUCCESS.format(waiting=waiting, all=len(found.seated)),
+            message=SUCCESS.format(
+                victims=_evicted(len(found.victims)),
+                waiting=waiting,
+                all=len(found.seated),
+            ),
         )
 
 
@@ -176,6 +180,12 @@ def _why_not(search: PlacesForMembers, preemptor: Preemptor) -> str:
     if search.refusal is not None:
         return search.refusal.message
     return TOO_FEW.format(placed=min(search.most, len(preemptor.uids) - 1), needed=len(preemptor.uids))
+
+
+def _evicted(count: int) -> str:
+    if not count:
+        return "pods that are ending are enough"
+    return "1 pod is evicted" if count == 1 else f"{count} pods are evicted"
 
 
 def _by_importance(placed: Placed) -> tuple[int, int, str]:

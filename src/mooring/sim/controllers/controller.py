@@ -11,23 +11,8 @@ from mooring.sim.world.workloads import RUNS_FOR, PodTemplate
 from mooring.sim.world.world import World
 
 
-class Controller:
-    """One workload. Subclasses say which pods there are to be.
-
-    `labels` come on top of the template's. How long pods run is said by the template or, failing
-    that, by the workload's own annotation.
-    """
-
-    def __init__(
-        self, world: World, owner: Object, template: PodTemplate, *, labels: Mapping[str, str] | None = None
-    ) -> None:
-        self.world = world
-        self.name = owner.metadata.name
-        self.uid = owner.metadata.uid
-        self.owner = OwnerReference(
-            api_version=owner.api_version, kind=owner.kind, name=self.name, uid=self.uid, controller=True
-        )
-        self.template = world.admit(_pod_of(owner, template, self.owner, labels or {}))
+class Follower:
+    """One workload, told what becomes of its pods. Subclasses say which pods there are to be."""
 
     def start(self, pods: Iterable[Pod]) -> None:
         """The workload has arrived; `pods` are those of its own that exist already."""
@@ -45,11 +30,34 @@ class Controller:
     def pod_gone(self, pod: Pod) -> None:
         """A pod was deleted before it finished."""
 
+    def held_back(self) -> int:
+        """How many pods are still to be made, when others have finished or run."""
+        return 0
+
     def node_joined(self, node: Node) -> None:
         """The cluster has one more node."""
 
     def node_left(self, node: Node) -> None:
         """The cluster has one node less."""
+
+
+class Controller(Follower):
+    """A workload with one template.
+
+    `labels` come on top of the template's. How long pods run is said by the template or, failing
+    that, by the workload's own annotation.
+    """
+
+    def __init__(
+        self, world: World, owner: Object, template: PodTemplate, *, labels: Mapping[str, str] | None = None
+    ) -> None:
+        self.world = world
+        self.name = owner.metadata.name
+        self.uid = owner.metadata.uid
+        self.owner = OwnerReference(
+            api_version=owner.api_version, kind=owner.kind, name=self.name, uid=self.uid, controller=True
+        )
+        self.template = world.admit(_pod_of(owner, template, self.owner, labels or {}))
 
     def make(
         self,

@@ -53,6 +53,9 @@ class JobController(Controller):
             heapq.heappush(self._freed, index)
             self._fill()
 
+    def held_back(self) -> int:
+        return max(self._completions - self._next, 0) + len(self._freed) if self._parallelism else 0
+
     def _fill(self) -> None:
         """Makes pods for the lowest indexes that are neither done nor at work."""
         while len(self._active) < self._parallelism:

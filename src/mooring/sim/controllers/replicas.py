@@ -58,9 +58,9 @@ class ReplicaSetController(Controller):
             self._live.add(self.make(base=f"{self.name}-").uid)
 
 
-def replica_set_of(owner: Object, deployment: Deployment) -> Object:
+def replica_set_of(owner: Object, deployment: Deployment, suffix: str = "") -> Object:
     """The ReplicaSet a Deployment makes, as plain data; named after a hash of the template."""
-    suffix = template_hash(deployment.spec.template)
+    suffix = suffix or template_hash(deployment.spec.template)
     template = _with_labels(msgspec.to_builtins(deployment.spec.template), suffix)
     spec: dict[str, Any] = {"replicas": deployment.spec.replicas, "template": template}
     if deployment.spec.selector is not None:

@@ -74,6 +74,12 @@ class Spot:
         return Mistake(self.place, f"{self.name} is missing.")
 
 
+def is_live(spot: Spot) -> bool:
+    """Whether an object was taken from a running cluster."""
+    meta = spot.child("metadata")
+    return bool(meta.child("uid").value and meta.child("resourceVersion").value)
+
+
 def dotted(path: Path) -> str:
     """`("spec", "containers", 0)` as `spec.containers[0]`; keys with dots or slashes in brackets."""
     text = ""

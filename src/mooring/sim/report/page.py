@@ -28,6 +28,7 @@ def render(result: Result) -> str:
     names = sections.resources_of(result)
     parts = [
         sections.tiles(result),
+        sections.left_alone(result),
         sections.utilisation(result, names),
         sections.waiting_over_time(result),
         gangs(result),

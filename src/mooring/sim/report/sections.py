@@ -66,6 +66,14 @@ def pending(result: Result) -> str:
     return f"<section><h2>Pending <small>by reason</small></h2>{''.join(parts)}</section>"
 
 
+def left_alone(result: Result) -> str:
+    """What was read and not acted on."""
+    if not result.not_acted_on:
+        return ""
+    listed = "".join(f"<li>{text(each)}</li>" for each in result.not_acted_on)
+    return f"<section><h2>Not acted on</h2><ul>{listed}</ul></section>"
+
+
 def evicted(result: Result) -> str:
     if not result.evicted:
         return ""

@@ -32,6 +32,10 @@ from mooring.sim.world.priorities import PriorityClasses
 DEFAULT_NAMESPACE = "default"
 DEFAULT_SCHEDULER = "default-scheduler"
 HOSTNAME = "kubernetes.io/hostname"
+OLD_LABELS = {  # what the node controller keeps the same for old selectors
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+}
 PODS_PER_NODE = 110  # the kubelet's maxPods
 TOLERATED_SECONDS = 300
 NOT_READY = "node.kubernetes.io/not-ready"
@@ -64,8 +68,9 @@ def default_spec(spec: PodSpec, labels: Mapping[str, str], priorities: PriorityC
 
 
 def default_node(node: Node) -> Node:
-    """A node as it stands in a cluster: with its resources, hostname label and taints."""
+    """A node as it stands in a cluster: with its resources, taints and the labels that every node has."""
     labels = {HOSTNAME: node.metadata.name, **node.metadata.labels}
+    labels |= {old: labels[label] for old, label in OLD_LABELS.items() if label in labels}
     return replace(
         node,
         metadata=replace(node.metadata, labels=labels),

@@ -66,12 +66,21 @@ CLUSTER_WIDE = frozenset({
     "ClusterColocationProfile", "ClusterNetworkTopology", "Device", "NodeMetric", "NodeSLO", "Reservation",
     # scheduler-plugins, KAI
     "NodeResourceTopology", "Queue", "SchedulingShard", "Topology",
+    # Volcano, Kueue, Kubeflow, Argo, Grove, Karpenter
+    "HyperNode", "AdmissionCheck", "ClusterQueue", "Cohort", "ResourceFlavor", "WorkloadPriorityClass",
+    "ClusterTrainingRuntime", "ClusterWorkflowTemplate", "ClusterTopology", "ClusterTopologyBinding",
+    "NodeClaim", "NodePool", "Provisioner",
 })  # fmt: skip
+
+
+# Kinds of other groups that are made and kept as the typed kind of their name is.
+ALIKE = frozenset({("apps.kruise.io", "StatefulSet"), ("apps.kruise.io", "DaemonSet")})
 
 
 def is_typed(kind: str, api_version: str) -> bool:
     """True for the kinds read into types: `batch/v1` Job is one, a Job of somebody's own group is not."""
-    return kind in TYPES and _group(api_version) == _group(API_VERSIONS[kind])
+    group = _group(api_version)
+    return kind in TYPES and (group == _group(API_VERSIONS[kind]) or (group, kind) in ALIKE)
 
 
 def is_foreign_group(api_version: str) -> bool:

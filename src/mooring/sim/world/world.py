@@ -31,8 +31,10 @@ from mooring.errors import ApiError
 from mooring.model.objects import Node, Object, Pod, PodCondition
 from mooring.sim.clock import Clock
 from mooring.sim.world import kubelet
+from mooring.sim.world.admission.admission import Admission
 from mooring.sim.world.defaults import DEFAULT_NAMESPACE, default_node, default_spec
 from mooring.sim.world.event_log import Recorded, Recorder
+from mooring.sim.world.held_pods import HeldPods
 from mooring.sim.world.merge_patches import check_version, patched, patched_object
 from mooring.sim.world.priorities import PriorityClasses
 from mooring.sim.world.store import Store, key_of
@@ -50,7 +52,9 @@ class World:
         self.store = Store(source or random.Random(0), clock.timestamp)
         self.priorities = priorities or PriorityClasses()
         self.events = Recorder()
-        self._listeners: list[Listener] = []
+        self.admission = Admission(self.store)
+        self._held = HeldPods(self, self._bring)
+        self._listeners: list[Listener] = [self._held.hear]
         self._untold: deque[Event] = deque()
         self._telling = False
 
@@ -61,6 +65,11 @@ class World:
     @property
     def nodes(self) -> dict[str, Node]:
         return self.store.nodes
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """Why pods that controllers want to make do not come, by the pods' keys."""
+        return self._held.refused
 
     @property
     def version(self) -> int:
@@ -74,16 +83,25 @@ class World:
         """The pod with everything the API server fills in before it gets a name."""
         meta = pod.metadata
         meta = replace(meta, namespace=meta.namespace or DEFAULT_NAMESPACE)
-        return replace(pod, metadata=meta, spec=default_spec(pod.spec, meta.labels, self.priorities))
+        pod = replace(pod, metadata=meta, spec=default_spec(pod.spec, meta.labels, self.priorities))
+        return pod if meta.uid else self.admission.fill_in(pod)  # a pod with a uid went through it elsewhere
 
     def create_pod(self, pod: Pod, *, admitted: bool = False) -> Pod:
-        """A new pod. `admitted` pods share the spec of a template that went through `admit`."""
+        """A new pod. `admitted` pods share the spec of a template that went through `admit`.
+
+        One that admission refuses is an ApiError; one of a controller's is held back until it may come.
+        """
+        there = bool(pod.metadata.uid)
         pod = pod if admitted else self.admit(pod)
         pod = replace(pod, metadata=self.store.new_meta("Pod", pod.metadata, self.pods))
+        return self._bring(pod) if there or self._held.may_come(pod) else pod
+
+    def _bring(self, pod: Pod) -> Pod:
         if not kubelet.is_finished(pod):
             start = pod.metadata.creation_timestamp or self.clock.timestamp()
             pod = kubelet.started(pod, start) if pod.spec.node_name else kubelet.pending(pod)
         self.pods[pod.key] = pod
+        self.admission.charge(pod)
         if not kubelet.is_finished(pod):
             self._tell(PodAdded(pod), matters=True)
             self._plan_finish(pod)
@@ -106,6 +124,7 @@ class World:
         data = {**plain.data, "metadata": {**(plain.data.get("metadata") or {}), **given}}
         created = replace(plain, metadata=meta, data=data)
         table[key_of(meta)] = created
+        self.admission.learn(created)
         self._tell(ObjectAdded(created), matters=True)
         return created
 
@@ -142,6 +161,7 @@ class World:
         """An object other than a pod or node is gone at once."""
         found = self.store.object(kind, key)
         del self.store.of_kind(found.api_version, found.kind)[key]
+        self.admission.learn(found, gone=True)
         self._tell(ObjectDeleted(found), matters=True)
 
     def delete_pod(self, key: str) -> None:
@@ -193,13 +213,16 @@ class World:
             action(now)
 
     def _finish(self, pod: Pod) -> None:
+        self.admission.charge(pod, sign=-1)
         pod = kubelet.succeeded(pod)
         pod = replace(pod, metadata=self.store.touched(pod.metadata))
         self.pods[pod.key] = pod
+        self.admission.charge(pod)
         self._tell(PodDeleted(pod), matters=True)
 
     def _remove(self, pod: Pod) -> None:
         del self.pods[pod.key]
+        self.admission.charge(pod, sign=-1)
         if not kubelet.is_finished(pod):
             self._tell(PodDeleted(pod), matters=True)
 
@@ -218,6 +241,7 @@ class World:
     def _write_object(self, found: Object, *, matters: bool) -> None:
         found = replace(found, metadata=self.store.touched(found.metadata))
         self.store.of_kind(found.api_version, found.kind)[found.key] = found
+        self.admission.learn(found)
         self._tell(ObjectChanged(found), matters=matters)
 
     def _tell(self, event: Event, *, matters: bool) -> None:

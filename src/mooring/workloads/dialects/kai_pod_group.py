@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from msgspec.structs import replace
+
+from mooring.errors import ManifestError
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
 from mooring.model.plain import part
 from mooring.workloads import keys
 from mooring.workloads.declared import Part, Terms
 from mooring.workloads.dialects.pod_group_fields import NamedInMetadata, field, mappings, spec_of
-from mooring.workloads.topology_wishes import Wish, wish_of_kai
+from mooring.workloads.topology_wishes import MUST, NOT_BY_GROUP, Wish, wish_of_kai
 from mooring.workloads.written_values import Reading
 
 
@@ -38,8 +42,49 @@ class Kai(NamedInMetadata):
         )
 
     def wish(self, found: Object) -> Wish | None:
-        constraint = part(spec_of(found), "topologyConstraint")
-        return wish_of_kai(constraint, field(found, "spec.topologyConstraint"))
+        """That of the PodGroup, and of sub-groups that all its pods are in. Others that must hold are a
+        mistake."""
+        spec = spec_of(found)
+        wish = wish_of_kai(part(spec, "topologyConstraint"), field(found, "spec.topologyConstraint"))
+        for number, each in enumerate(mappings(spec.get("subGroups"))):
+            where = field(found, f"spec.subGroups[{number}].topologyConstraint")
+            own = wish_of_kai(part(each, "topologyConstraint"), where)
+            if own is None or all(rule.strategy != MUST for rule in own.rules) or _is_implied(own, wish):
+                continue
+            if not _has_all(spec, str(each.get("name") or "").lower()) or not _is_alike(own, wish):
+                raise ManifestError.at(where, NOT_BY_GROUP.format("required"))
+            wish = own if wish is None else replace(wish, rules=(*wish.rules, *own.rules))
+        return wish
+
+
+def _is_implied(own: Wish, wish: Wish | None) -> bool:
+    """Whether pods that are together as a whole are so in each part."""
+    return _is_alike(own, wish) and all(
+        any(rule.layer == each.layer and each.strategy == MUST for each in (wish.rules if wish else ()))
+        for rule in own.rules
+        if rule.strategy == MUST
+    )
+
+
+def _is_alike(own: Wish, wish: Wish | None) -> bool:
+    return wish is None or wish.topology == own.topology
+
+
+def _has_all(spec: dict[str, Any], name: str) -> bool:
+    """Whether every sub-group that has pods is the named one, or below it."""
+    groups = mappings(spec.get("subGroups"))
+    parents = {str(each.get("name") or "").lower(): str(each.get("parent") or "").lower() for each in groups}
+
+    def is_below(group: str) -> bool:
+        seen: set[str] = set()
+        while group and group not in seen:
+            if group == name:
+                return True
+            seen.add(group)
+            group = parents.get(group, "")
+        return False
+
+    return all(is_below(group) for group in parents.keys() - set(parents.values()))
 
 
 def _leaves(found: Object, reading: Reading) -> tuple[Part, ...]:

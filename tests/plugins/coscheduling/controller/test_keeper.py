@@ -52,7 +52,7 @@ def member(number: int, marks: str, *, arrives: str = "0s", runs: str = "60s") -
       name: train-{number}
       namespace: default
       {marks}
-    spec: {{containers: [{{name: c, resources: {{requests: {{cpu: "1"}}}}}}]}}
+    spec: {{containers: [{{name: c, image: i, resources: {{requests: {{cpu: "1"}}}}}}]}}
     """.replace("TIMES", f"sim.mooring.io/arrives-at: {arrives}, sim.mooring.io/runs-for: {runs}")
 
 

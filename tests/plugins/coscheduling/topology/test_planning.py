@@ -126,14 +126,11 @@ def test_nt4_the_whole_message(world: World) -> None:
     offers = {name: 1 for name in T1_NODES if name not in ("node-1", "node-4")}
     status = world.refused(wish(must(SPINE)), members(4), offers)
     assert status.code is Code.UNSCHEDULABLE
-    assert status.message == (
-        "no candidate topology nodes can accommodate job, desiredOfferSlot: 4, topology topologyNode "
-        f"SpineLayer/s1: 3;topology topologyNode SpineLayer/s2: 3, {FULL}"
-    )
+    assert status.message == f"needs 4 slots in one spine; the best spine, s1, has 3; {FULL}"
 
 
 def test_the_message_is_about_what_is_needed_when_that_is_less(world: World) -> None:
-    assert "desiredOfferSlot: 5," in world.refused(wish(must(SPINE)), members(7), ONE_EACH, needed=5).message
+    assert "needs 5 slots" in world.refused(wish(must(SPINE)), members(7), ONE_EACH, needed=5).message
 
 
 def test_q21_bound_members_count_and_draw_the_others(world: World) -> None:
@@ -169,17 +166,17 @@ def test_levels_of_kai(world: World) -> None:
     kai = wish_of_kai(constraint)
     assert kai is not None
     assert set(world.planned(kai, members(2), ONE_EACH).values()) == {"node-1", "node-8"}
-    assert "spine/s1: 4;" in world.refused(kai, members(5), ONE_EACH).message
+    assert "the best spine, s1, has 4;" in world.refused(kai, members(5), ONE_EACH).message
     block = wish_of_kai({"topology": "net", "requiredTopologyLevel": "block"})
     assert block is not None
-    assert "block/s1.b1: 2;" in world.refused(block, members(3), ONE_EACH).message
+    assert "the best block, s1.b1, has 2;" in world.refused(block, members(3), ONE_EACH).message
 
 
 def test_the_label_of_kubernetes(world: World) -> None:
     kubernetes = wish_of_kubernetes({"topology": [{"key": "block"}]})
     assert kubernetes is not None
     assert set(world.planned(kubernetes, members(2), ONE_EACH).values()) == {"node-1", "node-8"}
-    assert "block/b4: 2" in world.refused(kubernetes, members(3), ONE_EACH).message
+    assert "the best block, b1, has 2" in world.refused(kubernetes, members(3), ONE_EACH).message
 
 
 @pytest.mark.parametrize(

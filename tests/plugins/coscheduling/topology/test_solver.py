@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.plugins.coscheduling.topology.solver import LISTED
 from mooring.plugins.coscheduling.topology.spaces import Request, Spaces
 from mooring.workloads.topology_wishes import GatherRule
 from plugins.coscheduling.topology.networks import (
@@ -44,14 +43,10 @@ def test_nt3_one_node_is_tightest_of_all() -> None:
     assert solved(tree(), Request(2, TWO_EACH, rules())) == {"node-1": 2}
 
 
-def test_nt4_what_no_domain_takes_is_said_with_what_each_offers() -> None:
+def test_nt4_what_no_domain_takes_is_said_with_where_it_is_closest() -> None:
     offers = {name: 1 for name in T1_NODES if name not in ("node-1", "node-4")}
     found = unsolved(tree(), Request(4, offers, rules(must(SPINE))))
-    assert found.message("0/8 nodes are available: 8 Insufficient cpu.") == (
-        "no candidate topology nodes can accommodate job, desiredOfferSlot: 4, topology topologyNode "
-        "SpineLayer/s1: 3;topology topologyNode SpineLayer/s2: 3, "
-        "0/8 nodes are available: 8 Insufficient cpu."
-    )
+    assert found.message("why") == "needs 4 slots in one spine; the best spine, s1, has 3; why"
 
 
 def test_nt5_with_the_others_gone_a_spine_is_filled_and_the_cheapest_at_that() -> None:
@@ -99,9 +94,7 @@ def test_nt11_a_rest_that_is_no_multiple_is_not_placed() -> None:
     request = Request(10, {"n1": 5, "n2": 5}, rules(prefer(NODE, 4)))
     assert spread(network, request) == {"n1": 4, "n2": 4}
     message = unsolved(network, request).message("why")
-    assert message.endswith(
-        "ClusterTopologyLayer/: 8, why; podCountMultiple constraints: NodeTopologyLayer=4"
-    )
+    assert message == "needs 10 slots in the cluster; it has 8; in multiples of 4 to a node; why"
 
 
 def test_multiples_that_do_not_divide_each_other_hold_together() -> None:
@@ -220,10 +213,8 @@ def test_an_empty_network() -> None:
     assert unsolved(tree({}), Request(1, {"n1": 1}, rules())).offers == (("", 0),)
 
 
-def test_a_message_names_the_roomiest_of_many_domains() -> None:
+def test_a_message_names_the_roomiest_domain() -> None:
     shape = {"s1": {f"b{number:02}": (f"n{number:02}",) for number in range(40)}}
     offers = {name: 1 + (name == "n39") for name in labels(shape)}
     message = unsolved(tree(shape), Request(3, offers, rules(must(BLOCK)))).message("why")
-    assert "BlockLayer/b39: 2" in message
-    assert message.count("topologyNode") == LISTED
-    assert f"and {40 - LISTED} more, why" in message
+    assert message == "needs 3 slots in one block; the best block, b39, has 2; why"

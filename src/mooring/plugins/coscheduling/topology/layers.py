@@ -22,6 +22,16 @@ FIELDS = "topologyLayer", "parentTopologyLayer", "labelKey"
 Field = tuple[str | int, ...]
 
 
+def domain_word(layer: str) -> str:
+    """What a domain of a layer is called in a sentence: `rack` for RackLayer or example.com/rack."""
+    word = layer.rpartition("/")[2]
+    for ending in ("TopologyLayer", "Layer"):
+        if word.endswith(ending) and word != ending:
+            word = word.removesuffix(ending)
+            break
+    return word.lower() if word.istitle() else word
+
+
 class LayerEntry(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True
 ):

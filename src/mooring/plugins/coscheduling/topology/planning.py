@@ -63,14 +63,17 @@ class Planner:
         members, offers = room.members, room.offers()
         existing = self.marks.existing(selector_of(members[0]), bound)
         held = Counter(name for _, name in bound)
-        found: list[tuple[str, int]] | NoPlace = []
+        least: NoPlace | None = None
+        step = rules.multiples_below[0]
         for count in numbers_to_try(len(members), needed, rules):
             request = Request(count, offers, rules, existing, held, costs, self.marks.busy)
             found = solve(tree, request)
             if not isinstance(found, NoPlace):
                 return Plan(assigned(members, found))
-        assert isinstance(found, NoPlace), "a number of members is always tried"
-        return unschedulable(found.message(room.reasons()))
+            if least is None or (count < least.desired and count % step == 0):
+                least = found
+        assert least is not None, "a number of members is always tried"
+        return unschedulable(least.message(room.reasons()))
 
 
 def numbers_to_try(members: int, needed: int, rules: Rules) -> Iterator[int]:

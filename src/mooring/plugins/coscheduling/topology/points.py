@@ -97,6 +97,7 @@ class NetworkPoints(Plugin):
             Interest(ASSIGNED_POD, PODS, self._plans_anew),
             Interest("ClusterNetworkTopology", CHANGES, self._plans_anew),
             Interest("Topology", CHANGES, self._plans_anew),
+            Interest("HyperNode", CHANGES, self._plans_anew),
         )
 
     def _plans_anew(self, pod: Pod, old: Any, new: Any) -> Hint:

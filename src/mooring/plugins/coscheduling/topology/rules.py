@@ -6,7 +6,7 @@ from math import lcm
 
 import msgspec
 
-from mooring.plugins.coscheduling.topology.layers import Layout
+from mooring.plugins.coscheduling.topology.layers import Layout, domain_word
 from mooring.workloads.topology_wishes import MUST, Wish
 
 
@@ -37,6 +37,7 @@ def rules_for(layout: Layout, wish: Wish) -> Rules:
 
 
 def multiples_in_words(layout: Layout, rules: Rules) -> str:
-    """`BlockLayer=8, NodeTopologyLayer=2`; "" when any number of pods will do."""
+    """`in multiples of 8 to a block and 2 to a node`; "" when any number of pods will do."""
     pairs = zip(layout.names, rules.multiples, strict=True)
-    return ", ".join(f"{layer}={multiple}" for layer, multiple in pairs if multiple > 1)
+    parts = [f"{multiple} to a {domain_word(layer)}" for layer, multiple in pairs if multiple > 1]
+    return f"in multiples of {' and '.join(parts)}" if parts else ""

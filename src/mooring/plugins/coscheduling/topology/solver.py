@@ -19,11 +19,15 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from mooring.plugins.coscheduling.topology.layers import CLUSTER_LAYER, domain_word
 from mooring.plugins.coscheduling.topology.rules import multiples_in_words
 from mooring.plugins.coscheduling.topology.spaces import Bools, Request, Spaces
 from mooring.plugins.coscheduling.topology.tree import Ints, Tree
 
-LISTED = 32  # domains in a message; with more, it names the roomiest
+NEEDS = "needs {slots} in one {domain}; the best {domain}, {name}, has {offer}"
+NEEDS_MORE = "needs {more} in {domain} {name}, where its other pods are; it has {offer}"
+IN_CLUSTER = "needs {slots} in the cluster; it has {offer}"
+NO_DOMAIN = "needs {slots} in one {domain}; no node that it may use is in one"
 
 
 class NoPlace(msgspec.Struct, frozen=True):
@@ -33,18 +37,22 @@ class NoPlace(msgspec.Struct, frozen=True):
     layer: str
     offers: tuple[tuple[str, int], ...]  # by the name of the domain
     multiples: str = ""
+    stays: bool = False  # where members are that have their place
 
     def message(self, reasons: str) -> str:
-        """`reasons` say why nodes do not take more, in the words of a fit error."""
-        shown = sorted(self.offers, key=lambda pair: -pair[1])[:LISTED]
-        domains = sorted(f"topology topologyNode {self.layer}/{name}: {offer}" for name, offer in shown)
-        if len(self.offers) > LISTED:
-            domains.append(f"and {len(self.offers) - LISTED} more")
-        text = (
-            f"no candidate topology nodes can accommodate job, desiredOfferSlot: {self.desired}, "
-            f"{';'.join(domains)}, {reasons}"
+        """What is wanted, and where it is closest. `reasons` say why nodes do not take more."""
+        name, offer = min(self.offers, key=lambda pair: (-pair[1], pair[0]), default=("", 0))
+        is_cluster = self.layer == CLUSTER_LAYER
+        text = IN_CLUSTER if is_cluster else NEEDS_MORE if self.stays else NEEDS if name else NO_DOMAIN
+        s = "" if self.desired == 1 else "s"
+        said = text.format(
+            slots=f"{self.desired} slot{s}",
+            more=f"{self.desired} more slot{s}",
+            domain=domain_word(self.layer),
+            name=name,
+            offer=offer,
         )
-        return f"{text}; podCountMultiple constraints: {self.multiples}" if self.multiples else text
+        return "; ".join(filter(None, (said, self.multiples, reasons)))
 
 
 def solve(tree: Tree, request: Request) -> list[tuple[str, int]] | NoPlace:
@@ -55,7 +63,7 @@ def solve(tree: Tree, request: Request) -> list[tuple[str, int]] | NoPlace:
         may = held
     found = _lowest(spaces, may)
     if found is None:
-        return _no_place(spaces, np.flatnonzero(may))
+        return _no_place(spaces, np.flatnonzero(may), stays=bool(held.any()))
     depth, candidates = found
     return spaces.distribute(depth, _best(spaces, depth, candidates), request.desired)
 
@@ -117,9 +125,9 @@ def _leaves_most(spaces: Spaces, depth: int, candidates: Ints) -> Ints:
     return least
 
 
-def _no_place(spaces: Spaces, domains: Ints) -> NoPlace:
+def _no_place(spaces: Spaces, domains: Ints, *, stays: bool) -> NoPlace:
     tree, rules = spaces.tree, spaces.request.rules
     level, offers = tree.levels[rules.must], spaces.offers[rules.must]
     found = tuple((level.names[domain], int(offers[domain])) for domain in domains.tolist())
     words = multiples_in_words(tree.layout, rules)
-    return NoPlace(spaces.request.desired, level.layer, found, words)
+    return NoPlace(spaces.request.desired, level.layer, found, words, stays)

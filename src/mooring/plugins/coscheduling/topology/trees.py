@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from mooring.cluster.nodes import NodeTable
 from mooring.cluster.pods import Hold, PodTable
 from mooring.errors import ManifestError
 from mooring.framework.api.handle import Handle
 from mooring.model.objects import Object
+from mooring.plugins.coscheduling.topology.hyper_nodes import from_hyper_nodes
 from mooring.plugins.coscheduling.topology.layers import (
     Layout,
     from_cluster_network_topology,
@@ -25,10 +28,16 @@ from mooring.workloads.topology_wishes import Wish
 
 CLUSTER_NETWORK_TOPOLOGY = "ClusterNetworkTopology.scheduling.koordinator.sh"
 KAI_TOPOLOGY = "Topology.kai.scheduler"
-READS = ("scheduling.koordinator.sh/v1alpha1/clusternetworktopologies", "kai.scheduler/v1alpha1/topologies")
+HYPER_NODE = "HyperNode.topology.volcano.sh"
+READS = (
+    "scheduling.koordinator.sh/v1alpha1/clusternetworktopologies",
+    "kai.scheduler/v1alpha1/topologies",
+    "topology.volcano.sh/v1alpha1/hypernodes",
+)
 DEFAULT = "default"
 
 NO_TOPOLOGY = "no cluster network topology"
+NO_HYPER_NODES = "there are no HyperNodes to say which nodes are close to each other"
 KEPT = 16  # trees; a label more than that in use at once costs time, nothing else
 
 Labels = Mapping[str, str]
@@ -87,10 +96,13 @@ class Trees:
         self._layout = layout
         self._layouts: dict[tuple[str, str], tuple[Object, Layout | ManifestError]] = {}
         self._trees: dict[Layout, tuple[int, Tree]] = {}
+        self._hyper_nodes: tuple[int, Layout | ManifestError] | None = None
 
     def of(self, wish: Wish) -> Tree:
         if wish.label:
             return self._tree(from_label(wish.label))
+        if wish.hyper_nodes:
+            return self._tree(self._of_hyper_nodes(wish))
         if not wish.topology:
             return self.default()
         found = self._read(KAI_TOPOLOGY, wish.topology, from_kai)
@@ -104,6 +116,23 @@ class Trees:
         if found is None:
             raise ManifestError.at("", NO_TOPOLOGY)
         return self._tree(found)
+
+    def _of_hyper_nodes(self, wish: Wish) -> Layout:
+        """All HyperNodes as layers. Who may go anywhere may go to nodes that are in none, too."""
+        lister = self._handle.lister(HYPER_NODE)
+        if self._hyper_nodes is None or self._hyper_nodes[0] != lister.version:
+            try:
+                found: Layout | ManifestError = from_hyper_nodes(lister)
+            except ManifestError as error:
+                found = error
+            self._hyper_nodes = lister.version, found
+        known = self._hyper_nodes[1]
+        if isinstance(known, ManifestError):
+            raise known
+        if not known.layers and wish.rules:
+            raise ManifestError.at(wish.rules[0].field, NO_HYPER_NODES)
+        anywhere = all(known.depth(rule.layer, rule.field) == 0 for rule in wish.rules)
+        return replace(known, stand_ins=anywhere)
 
     def _read(self, kind: str, name: str, parse: Callable[[dict[str, Any]], Layout]) -> Layout | None:
         """The layers of an object, read once as long as it is the same. None when there is none."""

@@ -30,7 +30,9 @@ def kind_mistakes(spot: Spot) -> Iterator[Mistake]:
     if is_typed(kind, api_version):
         return
     known = KINDS_OF_VERSION.get(api_version)
-    if kind in API_VERSIONS and not is_foreign_group(api_version):
+    group, slash, _ = api_version.partition("/")
+    own = not is_foreign_group(api_version) or (slash and "." not in group)  # the groups of others have a dot
+    if kind in API_VERSIONS and own:
         where = f'"{kind}" is a kind of "{API_VERSIONS[kind]}", not of "{api_version}".'
         yield Mistake(spot.child("apiVersion").place, where)
     elif known is not None and kind not in known:

@@ -55,6 +55,8 @@ def _workload(workload: Spot) -> Iterator[Mistake]:
 
 def _selects_its_own(spec: Spot) -> Iterator[Mistake]:
     """A workload that does not select its own pods would create them without end."""
+    if not spec.child("template").value:
+        return  # which is told as such
     wanted = spec.child("selector", "matchLabels").value
     labels = spec.child("template", "metadata", "labels").value or {}
     if isinstance(wanted, dict) and isinstance(labels, dict):
@@ -69,7 +71,7 @@ def _stateful(workload: Spot) -> Iterator[Mistake]:
     yield from not_negative(workload.child("spec", "ordinals", "start"))
     yield from claim_templates(workload.child("spec", "volumeClaimTemplates"))
     policy = workload.child("spec", "podManagementPolicy")
-    yield from selectors.one_of(policy, ("OrderedReady", "Parallel"))
+    yield from selectors.one_of(policy, ("OrderedReady", "Parallel"), or_empty=True)
 
 
 def _job(job: Spot) -> Iterator[Mistake]:

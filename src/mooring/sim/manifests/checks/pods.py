@@ -37,7 +37,7 @@ def taint(spot: Spot) -> Iterator[Mistake]:
         yield spot.child("key").missing()
     if not spot.child("effect").value:
         yield spot.child("effect").missing()
-    yield from selectors.one_of(spot.child("effect"), EFFECTS)
+    yield from selectors.one_of(spot.child("effect"), EFFECTS, or_empty=True)
 
 
 def not_negative(number: Spot) -> Iterator[Mistake]:
@@ -49,7 +49,7 @@ def _containers(spec: Spot) -> Iterator[Mistake]:
     for container in spec.child("containers").items() + spec.child("initContainers").items():
         yield from quantities.requirements(container.child("resources"))
         for port in container.child("ports").items():
-            yield from selectors.one_of(port.child("protocol"), ("TCP", "UDP", "SCTP"))
+            yield from selectors.one_of(port.child("protocol"), ("TCP", "UDP", "SCTP"), or_empty=True)
             yield from _port(port.child("hostPort"))
             yield from _port(port.child("containerPort"))
 
@@ -89,8 +89,8 @@ def _weight(weight: Spot) -> Iterator[Mistake]:
 
 def _toleration(toleration: Spot) -> Iterator[Mistake]:
     operator = toleration.child("operator")
-    yield from selectors.one_of(operator, ("Equal", "Exists", "Lt", "Gt"))
-    yield from selectors.one_of(toleration.child("effect"), EFFECTS)
+    yield from selectors.one_of(operator, ("Equal", "Exists", "Lt", "Gt"), or_empty=True)
+    yield from selectors.one_of(toleration.child("effect"), EFFECTS, or_empty=True)
     if operator.value == "Exists" and toleration.child("value").value:
         yield toleration.child("value").wrong("is not empty: operator Exists takes no value")
     if operator.value != "Exists" and not toleration.child("key").value:

@@ -24,9 +24,9 @@ def node_term(term: Spot) -> Iterator[Mistake]:
             yield field.wrong(f'is not a node field; only "{NODE_NAME_FIELD}" is')
 
 
-def one_of(spot: Spot, known: tuple[str, ...]) -> Iterator[Mistake]:
-    """The value, when there is one, is one of the known words."""
-    if isinstance(spot.value, str) and spot.value not in known:
+def one_of(spot: Spot, known: tuple[str, ...], *, or_empty: bool = False) -> Iterator[Mistake]:
+    """The value, when there is one, is one of the known words; `or_empty` where "" is the same as nothing."""
+    if isinstance(spot.value, str) and spot.value not in known and (spot.value or not or_empty):
         what = f'"{spot.value}" is none of {", ".join(known)}.'
         yield spot.note(f" {what}{did_you_mean(spot.value, known)}")
 

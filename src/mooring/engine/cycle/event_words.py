@@ -1,10 +1,10 @@
-"""What an Event says of a pod that is evicted: to make room for another, or for a reason of its own."""
+"""What Events say of pods that wait, and of pods that are evicted."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from mooring.engine.decisions import Evict
+from mooring.engine.decisions import Evict, Wait
 
 PREEMPTED, PREEMPTING, EVICTING = "Preempted", "Preempting", "Evicting"
 NOTE = "Preempted by pod {} on node {}"
@@ -15,6 +15,11 @@ class Words(NamedTuple):
     reason: str
     action: str
     note: str
+
+
+def waiting_words(decision: Wait) -> tuple[str, str]:
+    """The type and reason of the Event: kube-scheduler's after an attempt, and else what holds the pod."""
+    return ("Warning", "FailedScheduling") if decision.is_answer else ("Normal", decision.reason)
 
 
 def words_of(decision: Evict, preemptor: str, *, in_memory: bool = False) -> Words:

@@ -1,0 +1,1 @@
+"""What configurations were before v1, and what became of it."""

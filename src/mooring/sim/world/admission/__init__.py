@@ -1,0 +1,1 @@
+"""What the API server's admission makes of a pod, and for what it refuses one."""
