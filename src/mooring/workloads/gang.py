@@ -11,7 +11,7 @@ import msgspec
 
 from mooring.cluster.pods import Placed
 from mooring.model.objects import Pod
-from mooring.workloads.declared import Declared, Dialect, MatchPolicy, Terms
+from mooring.workloads.declared import Declared, Dialect, MatchPolicy, Part, Terms
 from mooring.workloads.gang_parts import PartsLack
 
 if TYPE_CHECKING:
@@ -173,6 +173,7 @@ class Gang:
         self.crowds = {standing: Crowd() for standing in Standing}
         self.open, self.bound = self.crowds[Standing.OPEN], self.crowds[Standing.BOUND]
         self.group: GangGroup
+        self._named: tuple[Terms | None, frozenset[str]] | None = None  # the parts that terms name
         self._lack: tuple[Terms, object, PartsLack[Counted]] | None = None
 
     @property
@@ -238,7 +239,7 @@ class Gang:
         if terms is None:
             return 1
         missing = max(0, terms.least - counted(self, None))
-        return max(missing, self._parts(terms).total(counted, self._parts_there)) if terms.parts else missing
+        return max(missing, self._parts(terms).total(counted)) if terms.parts else missing
 
     def lack(self, counted: Counted) -> Lack:
         terms = self.terms
@@ -248,15 +249,27 @@ class Gang:
         parts = {name: n - there for name, n in least.items() if (there := counted(self, name)) < n}
         return Lack(max(0, terms.least - counted(self, None)), parts)
 
+    def short_parts(self, counted: Counted, most: int) -> list[Part]:
+        """The first parts that have too few of those that are counted, at most so many."""
+        if self.terms is None or not self.terms.parts:
+            return []
+        lack = self._parts(self.terms)
+        return [Part(name, lack.least[name]) for name in lack.first(counted, most)]
+
     def has_part(self, name: str) -> bool:
         """Whether the terms name a part."""
-        return self.terms is not None and name in self._parts(self.terms).least
+        if self._named is None or self._named[0] is not self.terms:
+            parts = () if self.terms is None else self.terms.parts
+            self._named = self.terms, frozenset([part.name for part in parts])
+        return name in self._named[1]
 
     def _parts(self, terms: Terms) -> PartsLack[Counted]:
         """What parts lack, as long as the terms and the entries of the book are the same ones."""
         known, entries = self._lack, self.places.entries
         if known is None or known[0] is not terms or known[1] is not entries:
-            lack: PartsLack[Counted] = PartsLack(terms.parts, lambda counted, part: counted(self, part))
+            lack: PartsLack[Counted] = PartsLack(
+                terms.parts, lambda counted, part: counted(self, part), self._parts_there
+            )
             known = self._lack = terms, entries, lack
         return known[2]
 

@@ -18,6 +18,7 @@ from mooring.workloads.gang_group import GangGroup
 from mooring.workloads.written_values import moment
 
 FINISHED = ("Succeeded", "Failed")
+MOST_NAMED = 20  # parts of a gang, where it is told which there are
 Groups = Iterable[GangGroup]
 
 
@@ -180,7 +181,8 @@ class Gangs:
         if declared.mistakes:
             return "; ".join(declared.mistakes)
         if terms is not None and terms.only_parts and not member.gang.has_part(declared.part):
-            known = ", ".join(part.name for part in terms.parts)
+            named = [part.name for part in terms.parts[:MOST_NAMED]]
+            known = ", ".join(named) + (", ..." if len(terms.parts) > MOST_NAMED else "")
             return (
                 f'the pod belongs to sub-group "{declared.part}" of {member.gang.id}, which has only {known}'
             )
