@@ -7,7 +7,7 @@ labels absent); the engine masks them. `StaticColumns` holds what comes from nod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NoReturn, TypeVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mooring.cluster.column import Column, Ints
 from mooring.cluster.images import Images
+from mooring.cluster.labels import ABSENT
 from mooring.cluster.nodes import NodeTable
 from mooring.cluster.view import StaticNode
 from mooring.errors import ScopeError
@@ -72,6 +73,25 @@ class StaticColumns:
     def matching_label(self, key: str, test: Callable[[str | None], bool]) -> Bools:
         """Rows whose value of a label (None where absent) passes the test."""
         return self._nodes.labels.column(key).matching(test)[self._at]
+
+    def known_label(self, key: str) -> bool:
+        """Whether any node of the cluster carries a label."""
+        return self._nodes.labels.has(key)
+
+    def with_label(self, key: str, values: Collection[str] | None = None) -> Bools:
+        """Rows that carry a label, with one of some values if any are given."""
+        column = self._nodes.labels.column(key)
+        ids = column.ids[self._at]
+        return ids != ABSENT if values is None else column.having(values, ids)
+
+    def label_numbers(self, key: str, read: Callable[[str | None], int | None]) -> tuple[Ints, Bools]:
+        """The number read from each row's value of a label, asked once per distinct value; and where there is
+        one."""
+        column = self._nodes.labels.column(key)
+        numbers = [read(value) for value in (*column.values.values, None)]  # index -1 is the last: absent
+        ids = column.ids[self._at]
+        there = np.array([number is not None for number in numbers], np.bool_)
+        return np.array([number or 0 for number in numbers], np.int64)[ids], there[ids]
 
     def by_taints(self, answer: Callable[[tuple[Taint, ...]], int]) -> Ints:
         """An answer asked once per distinct set of taints, spread over the rows."""

@@ -31,6 +31,10 @@ class Shared(Generic[T]):
         self.holders[number] += 1
         return number
 
+    def number(self, value: T) -> int | None:
+        """The integer of a value that somebody has."""
+        return self._ids.get(value)
+
     def give_back(self, number: int) -> None:
         """One holder less."""
         self.holders[number] -= 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from copy import copy
 
 import numpy as np
@@ -49,6 +49,15 @@ class LabelColumn:
         table = np.array([*answers, bool(test(None))], np.bool_)  # index -1 is the last entry: absent
         return np.asarray(table[self.ids])
 
+    def having(self, wanted: Collection[str], ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which of some rows, told by their ids, have one of some values: no other value is looked at."""
+        numbers = [number for value in wanted if (number := self.values.number(value)) is not None]
+        if len(numbers) < 2:
+            return ids == numbers[0] if numbers else np.zeros(len(ids), np.bool_)
+        table = np.zeros(len(self.values.values) + 1, np.bool_)
+        table[numbers] = True
+        return np.asarray(table[ids])
+
 
 class LabelColumns:
     """The label keys that nodes have."""
@@ -86,6 +95,10 @@ class LabelColumns:
     def column(self, key: str) -> LabelColumn:
         """The column of a key, as nodes are now; all absent when no node carries it."""
         return self._columns.get(key, self._nothing)
+
+    def has(self, key: str) -> bool:
+        """Whether any node carries the key."""
+        return key in self._columns
 
     def absent(self, row: int) -> bool:
         """Whether the row carries no label."""

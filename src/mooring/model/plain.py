@@ -38,7 +38,10 @@ def words(data: dict[str, Any], name: str) -> frozenset[str]:
 def read(data: Any, kind: type[T]) -> T:
     """Data as a type; null counts as nothing, as it does for the API server. msgspec.ValidationError when it
     is something else."""
-    return msgspec.convert(_without_nulls(data), kind)
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError:  # most data has no nulls: who has is looked through
+        return msgspec.convert(_without_nulls(data), kind)
 
 
 def _without_nulls(data: Any) -> Any:

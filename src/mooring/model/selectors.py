@@ -52,6 +52,42 @@ class Requirement(msgspec.Struct, frozen=True):
         return requirement_matches(self.operator, self.values, value)
 
 
+class LabelConditions:
+    """Requirements of a label selector, put together by key: judging labels costs what the labels cost."""
+
+    __slots__ = ("_needed", "_unwanted", "_wanted")
+
+    def __init__(self, requirements: Iterable[Requirement]) -> None:
+        self._needed: dict[str, None] = {}  # keys that have to be there
+        self._wanted: dict[str, set[str]] = {}  # the values that a key may have
+        self._unwanted: dict[str, set[str]] = {}  # and may not
+        for each in requirements:
+            key, operator = each.key, each.operator
+            if operator in ("In", "Exists"):
+                self._needed[key] = None
+            if operator == "In":
+                known = self._wanted.get(key)
+                self._wanted[key] = set(each.values) if known is None else known & each.values
+            elif operator == "NotIn":
+                self._unwanted.setdefault(key, set()).update(each.values)
+            elif operator == "DoesNotExist":
+                self._wanted[key] = set()
+
+    def match(self, labels: Mapping[str, str]) -> bool:
+        for key in self._needed:  # ends at the latest when the labels do
+            if key not in labels:
+                return False
+        return _all_among(self._wanted, labels, True) and _all_among(self._unwanted, labels, False)
+
+
+def _all_among(values: Mapping[str, Collection[str]], labels: Mapping[str, str], wanted: bool) -> bool:
+    """Whether the labels that values are given for are all among them, or all not. Goes through the fewer."""
+    for key in values if len(values) < len(labels) else labels:
+        if key in labels and key in values and (labels[key] in values[key]) is not wanted:
+            return False
+    return True
+
+
 class NodeTerm(msgspec.Struct, frozen=True):
     """A node selector term, read. One without any requirement matches nothing."""
 
@@ -170,7 +206,10 @@ def canonical(value: Any) -> Hashable:
 
 
 def _all_match(requirements: Iterable[Requirement], labels: Mapping[str, str]) -> bool:
-    return all(r.matches(labels.get(r.key)) for r in requirements)
+    for r in requirements:  # noqa: SIM110 - quicker than `all`, and asked very often
+        if not requirement_matches(r.operator, r.values, labels.get(r.key)):
+            return False
+    return True
 
 
 def _is_empty(term: NodeSelectorTerm) -> bool:

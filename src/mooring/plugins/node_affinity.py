@@ -11,15 +11,13 @@ filter looks at them, so all pods of a DaemonSet are alike.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from functools import partial
-from operator import eq
 
 import numpy as np
 
 from mooring.cluster.column import Ints
 from mooring.cluster.columns import Bools, StaticColumns
 from mooring.cluster.view import StaticNode
-from mooring.framework.api.answers import failed
+from mooring.framework.api.answers import Rejections, failed
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.events import NODE, Action, Hint, Interest
 from mooring.framework.api.handle import Handle
@@ -31,14 +29,12 @@ from mooring.model import objects
 from mooring.model.objects import Node, Pod
 from mooring.model.selectors import (
     NodeTerm,
-    SelectorError,
     node_term,
     preferred_terms,
-    required_node_affinity_matches,
 )
 from mooring.plugins.kept import PerSpec
-from mooring.plugins.node_terms import one_term
-from mooring.plugins.wanted_nodes import Terms, readable_terms, wanted_nodes
+from mooring.plugins.node_terms import AnyTerm, weighed
+from mooring.plugins.wanted_nodes import readable_terms, wanted_nodes
 
 NOT_POD = "node(s) didn't match Pod's node affinity/selector"
 NOT_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
@@ -73,7 +69,8 @@ class NodeAffinity(Plugin):
         self._wanted = PerSpec(wanted_nodes)
         added = args.added_affinity or objects.NodeAffinity()
         required = added.required_during_scheduling_ignored_during_execution
-        self._enforced = readable_terms(required.node_selector_terms) if required is not None else None
+        terms = None if required is None else readable_terms(required.node_selector_terms)
+        self._enforced = None if terms is None else AnyTerm(terms)
         self._added = preferred_terms(added.preferred_during_scheduling_ignored_during_execution)
 
     @reads_spec_only
@@ -94,22 +91,30 @@ class NodeAffinity(Plugin):
 
     def filter(self, cycle: Cycle, pod: Pod, node: StaticNode) -> Status | None:
         name, labels = node.name, node.labels
-        if self._enforced is not None and not any(term.matches(name, labels) for term in self._enforced):
+        if self._enforced is not None and not self._enforced.matches(name, labels):
             return self.not_enforced
         wanted = self._wanted.of(pod.spec)
         for key, value in wanted.labels:
             if labels.get(key) != value:
                 return self.not_pod
-        if wanted.terms is None or any(term.matches(name, labels) for term in wanted.terms):
-            return None
-        return self.not_pod
+        return None if wanted.any_term is None or wanted.any_term.matches(name, labels) else self.not_pod
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: StaticColumns) -> Bools:
         wanted = self._wanted.of(pod.spec)
-        matching = _any_match(self._enforced, nodes) & _any_match(wanted.terms, nodes)
+        matching = _any_match(self._enforced, nodes) & _any_match(wanted.any_term, nodes)
         for key, value in wanted.labels:
-            matching &= nodes.matching_label(key, partial(eq, value))
+            if not nodes.known_label(key):
+                return np.zeros(len(nodes), np.bool_)
+            matching &= nodes.with_label(key, (value,))
         return matching
+
+    def statuses_of(self, cycle: Cycle, pod: Pod, nodes: StaticColumns) -> Rejections:
+        """Why these nodes, which are rejected, are."""
+        if self._enforced is None:
+            return Rejections((self.not_pod,), np.zeros(len(nodes), np.intp))
+        mine, which = np.unique(self._enforced.over(nodes), return_inverse=True)
+        statuses = (self.not_enforced, self.not_pod)
+        return Rejections(tuple(statuses[each] for each in mine.tolist()), which)
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: object) -> Status | None:
         wanted = self._wanted.of(pod.spec)
@@ -122,10 +127,7 @@ class NodeAffinity(Plugin):
         return sum(weight for weight, term in self._terms(pod) if term.matches(name, labels))
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: StaticColumns) -> Ints:
-        scores = np.zeros(len(nodes), np.int64)
-        for weight, term in self._terms(pod):
-            scores += weight * one_term(term, nodes)
-        return scores
+        return weighed(self._terms(pod), nodes)
 
     def events(self) -> tuple[Interest, ...]:
         return (Interest(NODE, Action.ADD | Action.UPDATE_NODE_LABEL, self.now_matches),)
@@ -133,12 +135,12 @@ class NodeAffinity(Plugin):
     def now_matches(self, pod: Pod, old: Node | None, new: Node) -> Hint:
         """The pod may go to the node now, and might not before."""
         enforced = self._enforced
-        if enforced is not None and not any(term.matches(new.name, new.labels) for term in enforced):
+        if enforced is not None and not enforced.matches(new.name, new.labels):
             return Hint.SKIP
-        try:
-            matched = old is not None and required_node_affinity_matches(pod.spec, old.name, old.labels)
-            matches = required_node_affinity_matches(pod.spec, new.name, new.labels)
-        except SelectorError:
+        wanted = self._wanted.of(pod.spec)
+        matched = False if old is None else wanted.accepts(old.name, old.labels)
+        matches = wanted.accepts(new.name, new.labels)
+        if matched is None or matches is None:
             return Hint.QUEUE  # who cannot tell lets the pod try
         return Hint.QUEUE if matches and not matched else Hint.SKIP
 
@@ -149,9 +151,6 @@ class NodeAffinity(Plugin):
         return self._added + wanted.preferred
 
 
-def _any_match(terms: Terms | None, nodes: StaticColumns) -> Bools:
+def _any_match(terms: AnyTerm | None, nodes: StaticColumns) -> Bools:
     """Some term holds; without a list of terms every node will do."""
-    matching = np.full(len(nodes), terms is None)
-    for term in terms or ():
-        matching |= one_term(term, nodes)
-    return matching
+    return np.ones(len(nodes), np.bool_) if terms is None else terms.over(nodes)

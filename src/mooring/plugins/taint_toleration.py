@@ -9,6 +9,7 @@ import numpy as np
 from mooring.cluster.column import Ints
 from mooring.cluster.columns import Bools, StaticColumns
 from mooring.cluster.view import StaticNode
+from mooring.framework.api.answers import Rejections
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.events import NODE, POD, Action, Hint, Interest
 from mooring.framework.api.handle import Handle
@@ -46,6 +47,10 @@ class TaintToleration(Plugin):
         tolerations = pod.spec.tolerations
         kept_off = nodes.by_taints(lambda taints: self._kept_off(taints, tolerations))
         return np.asarray(kept_off == 0)
+
+    def statuses_of(self, cycle: Cycle, pod: Pod, nodes: StaticColumns) -> Rejections:
+        """Why these nodes, which are rejected, are."""
+        return Rejections((self.rejection,), np.zeros(len(nodes), np.intp))
 
     @nothing_to_do
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: object) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from mooring.model.objects import NodeAffinity, NodeSelectorTerm, PodSpec
 from mooring.model.selectors import NODE_NAME_FIELD, NodeTerm, SelectorError, node_term, preferred_terms
+from mooring.plugins.node_terms import AnyTerm
 
 Terms = tuple[NodeTerm, ...]
 Weighed = tuple[tuple[int, NodeTerm], ...]  # preferred terms with their weights
@@ -27,6 +28,8 @@ class WantedNodes(msgspec.Struct, frozen=True):
     left_to_narrowing: bool = False  # the names do not stand in the terms
     preferred: Weighed = ()
     mistake: str = ""  # in the preferred terms
+    unread: bool = False  # some required term cannot be read
+    any_term: AnyTerm | None = None  # the terms, to be asked
 
     @property
     def requires(self) -> bool:
@@ -36,6 +39,17 @@ class WantedNodes(msgspec.Struct, frozen=True):
     def prefers(self) -> bool:
         return bool(self.preferred or self.mistake)
 
+    def accepts(self, name: str, labels: Mapping[str, str]) -> bool | None:
+        """Whether a node will do; None when only a term that cannot be read could say so."""
+        for key, value in self.labels:
+            if labels.get(key) != value:
+                return False
+        if self.left_to_narrowing and name not in (self.names or ()):
+            return False
+        if self.any_term is None or self.any_term.matches(name, labels):
+            return True
+        return None if self.unread else False
+
     def __bool__(self) -> bool:
         return self.requires or self.prefers
 
@@ -43,15 +57,16 @@ class WantedNodes(msgspec.Struct, frozen=True):
 def wanted_nodes(spec: PodSpec) -> WantedNodes:
     affinity = (spec.affinity.node_affinity if spec.affinity else None) or NOTHING
     required = affinity.required_during_scheduling_ignored_during_execution
-    terms, names, left = None, None, False
+    terms, names, left, unread = None, None, False, False
     if required is not None:
         names = pinned_names(required.node_selector_terms)
-        terms = readable_terms(required.node_selector_terms)
+        terms, unread = read_terms(required.node_selector_terms)
         if names and len(terms) == len(required.node_selector_terms) and _agree(terms, names):
             terms, left = _without_names(terms), True
     preferred, mistake = _preferred(affinity)
     labels = tuple(sorted(spec.node_selector.items()))
-    return WantedNodes(labels, terms, names, left, preferred, mistake)
+    asked = None if terms is None else AnyTerm(terms)
+    return WantedNodes(labels, terms, names, left, preferred, mistake, unread, asked)
 
 
 def pinned_names(terms: Iterable[NodeSelectorTerm | None]) -> frozenset[str] | None:
@@ -70,15 +85,21 @@ def pinned_names(terms: Iterable[NodeSelectorTerm | None]) -> frozenset[str] | N
 
 
 def readable_terms(terms: Iterable[NodeSelectorTerm | None]) -> Terms:
-    found = []
+    return read_terms(terms)[0]
+
+
+def read_terms(terms: Iterable[NodeSelectorTerm | None]) -> tuple[Terms, bool]:
+    """The terms that can be read and ask for something; whether there are others that cannot."""
+    found, unread = [], False
     for term in terms:
         try:
             read = node_term(term)
         except SelectorError:
+            unread = True
             continue
         if read.labels or read.fields:
             found.append(read)
-    return tuple(found)
+    return tuple(found), unread
 
 
 def _agree(terms: Terms, names: frozenset[str]) -> bool:

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import msgspec
 
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import LabelSelector, Object
 from mooring.model.plain import part, read
-from mooring.model.selectors import Requirement, SelectorError, label_requirements
+from mooring.model.selectors import LabelConditions, Requirement, SelectorError, label_requirements
 
 KIND = "PodDisruptionBudget"
 
 
-class Budget(msgspec.Struct, frozen=True):
+class Budget(msgspec.Struct, frozen=True, dict=True):
     """How many more of the pods it covers may be disrupted, besides those that are being already."""
 
     namespace: str
@@ -27,11 +28,11 @@ class Budget(msgspec.Struct, frozen=True):
     disrupted: frozenset[str]  # names of pods
 
     def covers(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        return (
-            namespace == self.namespace
-            and bool(labels)
-            and all(requirement.matches(labels.get(requirement.key)) for requirement in self.requirements)
-        )
+        return namespace == self.namespace and bool(labels) and self.conditions.match(labels)
+
+    @cached_property
+    def conditions(self) -> LabelConditions:
+        return LabelConditions(self.requirements)
 
 
 class DisruptionBudgets:
@@ -52,6 +53,11 @@ class DisruptionBudgets:
             if budgets != self._budgets:
                 self._budgets = budgets
         return self._budgets
+
+    def seen(self, found: Object | None) -> None:
+        """A budget came or changed: it is read now, so that many are not read in one go."""
+        if found is not None and found.kind == KIND:
+            self._read[found.key] = self._once(found)
 
     def _once(self, found: Object) -> tuple[Object, Budget | None]:
         known = self._read.get(found.key)

@@ -16,6 +16,7 @@ class Disruptions:
         self._index = index
         self._budgets = index.budgets
         self._known: dict[str, tuple[int, ...]] = {}
+        self._by_labels: dict[tuple[object, ...], list[int]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._budgets)
@@ -27,7 +28,10 @@ class Disruptions:
             return ()
         known = self._known.get(meta.uid)
         if known is None:
-            numbers = self._index.covering(meta.namespace, meta.labels)
+            key = (meta.namespace, *meta.labels.items())
+            numbers = self._by_labels.get(key)
+            if numbers is None:
+                numbers = self._by_labels[key] = self._index.covering(meta.namespace, meta.labels)
             known = tuple(n for n in numbers if meta.name not in self._budgets[n].disrupted)
             self._known[meta.uid] = known
         return known

@@ -11,7 +11,8 @@ import msgspec
 
 from mooring.cluster.pods import Placed
 from mooring.model.objects import Pod
-from mooring.workloads.declared import Declared, Dialect, MatchPolicy, Terms
+from mooring.workloads.declared import Declared, Dialect, MatchPolicy, Part, Terms
+from mooring.workloads.gang_parts import PartsLack
 
 if TYPE_CHECKING:
     from mooring.workloads.gang_group import GangGroup
@@ -62,6 +63,10 @@ class Places(Protocol):
     """The places of members that are not bound yet, as they are at the moment; and those of all pods."""
 
     places: Mapping[str, Placed]
+
+    @property
+    def entries(self) -> object:
+        """What is counted in: another one when everything is counted anew."""
 
     def has(self, uid: str) -> bool:
         """Whether a pod holds a place, bound or not."""
@@ -136,18 +141,15 @@ class Crowd:
 
 
 class Lack(msgspec.Struct, frozen=True):
-    """How many more members it takes: in all, and of each part."""
+    """How many more members it takes: in all, and of each part that lacks any."""
 
     members: int
     parts: dict[str, int]
 
-    @property
-    def total(self) -> int:
-        return max(self.members, sum(self.parts.values())) if self.parts else self.members
-
     def is_met_by(self, members: Collection[Member]) -> bool:
         there = Counter(member.declared.part for member in members)
-        return len(members) >= self.members and all(there[name] >= n for name, n in self.parts.items())
+        enough = len(members) >= self.members and len(there) >= len(self.parts)
+        return enough and all(there[name] >= n for name, n in self.parts.items())
 
 
 class Gang:
@@ -171,6 +173,8 @@ class Gang:
         self.crowds = {standing: Crowd() for standing in Standing}
         self.open, self.bound = self.crowds[Standing.OPEN], self.crowds[Standing.BOUND]
         self.group: GangGroup
+        self._named: tuple[Terms | None, frozenset[str]] | None = None  # the parts that terms name
+        self._lack: tuple[Terms, object, PartsLack[Counted]] | None = None
 
     @property
     def pending(self) -> list[Member]:
@@ -199,12 +203,14 @@ class Gang:
         self.crowds[member.standing].remove(member)
         member.standing = standing
         self.crowds[standing].add(member)
+        self.part_changed(member.declared.part)
 
     def enter(self, member: Member) -> None:
         name = member.pod.spec.scheduler_name
         self.names[name] = self.names.get(name, 0) + 1
         self.members[member.uid] = member
         self.crowds[member.standing].add(member)
+        self.part_changed(member.declared.part)
 
     def leave(self, member: Member) -> None:
         name = member.pod.spec.scheduler_name
@@ -213,6 +219,12 @@ class Gang:
             del self.names[name]
         del self.members[member.uid]
         self.crowds[member.standing].remove(member)
+        self.part_changed(member.declared.part)
+
+    def part_changed(self, part: str | None) -> None:
+        """Members of a part came, went, or hold places or do so no more."""
+        if self._lack is not None and part is not None:
+            self._lack[2].changed(part)
 
     def in_state(self, state: State) -> Iterable[Member]:
         if state is State.PENDING:
@@ -223,18 +235,46 @@ class Gang:
 
     def missing(self, counted: Counted) -> int:
         """How many more members it takes to have enough of those that are counted."""
-        if self.terms is None:
+        terms = self.terms
+        if terms is None:
             return 1
-        if self.terms.parts:
-            return self.lack(counted).total
-        return max(0, self.terms.least - counted(self, None))
+        missing = max(0, terms.least - counted(self, None))
+        return max(missing, self._parts(terms).total(counted)) if terms.parts else missing
 
     def lack(self, counted: Counted) -> Lack:
         terms = self.terms
         if terms is None:
             return Lack(1, {})
-        parts = {part.name: max(0, part.least - counted(self, part.name)) for part in terms.parts}
+        least = self._parts(terms).least if terms.parts else {}
+        parts = {name: n - there for name, n in least.items() if (there := counted(self, name)) < n}
         return Lack(max(0, terms.least - counted(self, None)), parts)
+
+    def short_parts(self, counted: Counted, most: int) -> list[Part]:
+        """The first parts that have too few of those that are counted, at most so many."""
+        if self.terms is None or not self.terms.parts:
+            return []
+        lack = self._parts(self.terms)
+        return [Part(name, lack.least[name]) for name in lack.first(counted, most)]
+
+    def has_part(self, name: str) -> bool:
+        """Whether the terms name a part."""
+        if self._named is None or self._named[0] is not self.terms:
+            parts = () if self.terms is None else self.terms.parts
+            self._named = self.terms, frozenset([part.name for part in parts])
+        return name in self._named[1]
+
+    def _parts(self, terms: Terms) -> PartsLack[Counted]:
+        """What parts lack, as long as the terms and the entries of the book are the same ones."""
+        known, entries = self._lack, self.places.entries
+        if known is None or known[0] is not terms or known[1] is not entries:
+            lack: PartsLack[Counted] = PartsLack(
+                terms.parts, lambda counted, part: counted(self, part), self._parts_there
+            )
+            known = self._lack = terms, entries, lack
+        return known[2]
+
+    def _parts_there(self) -> Iterable[str]:
+        return self.open.parts.keys() | self.bound.parts.keys()
 
 
 Counted = Callable[[Gang, str | None], int]  # how many members of a gang, or of one of its parts

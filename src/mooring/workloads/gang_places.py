@@ -72,7 +72,15 @@ class GangPlaces(Book[Key, Any]):
     def let_go(self, group: str, uids: Iterable[str]) -> None:
         self.set((STARTERS, group, None), frozenset(uids))
 
+    def counted(self, key: Key) -> None:
+        if key[0] == HELD and (gang := self.gangs.gangs.get(key[1])) is not None:
+            gang.part_changed(key[2])
+
     # reading
+
+    @property
+    def entries(self) -> object:
+        return self._entries
 
     def has(self, uid: str) -> bool:
         """Whether a pod holds a place, bound or not."""

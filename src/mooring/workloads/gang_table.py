@@ -18,6 +18,7 @@ from mooring.workloads.gang_group import GangGroup
 from mooring.workloads.written_values import moment
 
 FINISHED = ("Succeeded", "Failed")
+MOST_NAMED = 20  # parts of a gang, where it is told which there are
 Groups = Iterable[GangGroup]
 
 
@@ -179,8 +180,9 @@ class Gangs:
         declared, terms = member.declared, member.gang.terms
         if declared.mistakes:
             return "; ".join(declared.mistakes)
-        if terms is not None and terms.only_parts and all(p.name != declared.part for p in terms.parts):
-            known = ", ".join(part.name for part in terms.parts)
+        if terms is not None and terms.only_parts and not member.gang.has_part(declared.part):
+            named = [part.name for part in terms.parts[:MOST_NAMED]]
+            known = ", ".join(named) + (", ..." if len(terms.parts) > MOST_NAMED else "")
             return (
                 f'the pod belongs to sub-group "{declared.part}" of {member.gang.id}, which has only {known}'
             )

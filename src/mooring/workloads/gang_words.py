@@ -9,6 +9,8 @@ from mooring.workloads.declared import MatchPolicy, Terms
 from mooring.workloads.gang import Gang, Member, Standing, collected
 
 IGNORED = "ignored: {own}; {title} has {counts}, as {who} says"
+OTHERS = "others lack pods as well"
+MOST_PARTS = 10  # that are told of
 OBJECT = "its {}"
 WRITTEN = {
     "least": "min-available",
@@ -25,13 +27,11 @@ def shortage(gang: Gang) -> str:
     """`needs 5 pods; 3 are there, 2 are missing`; of each part that lacks some, where it has parts."""
     terms = gang.terms
     assert terms is not None, "somebody says how many it needs"
-    lack = gang.lack(collected)
-    said = [
-        _counted(part.least, collected(gang, part.name), part.name)
-        for part in terms.parts
-        if lack.parts[part.name]
-    ]
-    if lack.members or not said:
+    short = gang.short_parts(collected, MOST_PARTS + 1)
+    said = [_counted(part.least, collected(gang, part.name), part.name) for part in short[:MOST_PARTS]]
+    if len(short) > MOST_PARTS:
+        said.append(OTHERS)
+    if collected(gang, None) < terms.least or not said:
         said.insert(0, _counted(terms.least, collected(gang, None)))
     gated = sum(bool(member.pod.spec.scheduling_gates) for member in gang.crowds[Standing.ASIDE])
     if gated:

@@ -58,6 +58,7 @@ class Book(Generic[K, V]):
     _arguments: tuple[Any, ...]  # it was made with
     _hooks: ClassVar[frozenset[str]] = frozenset()  # what it is told: nothing but what it says anything about
     _follows: ClassVar[bool] = False  # whether it hears of pods on nodes that are known, and of nodes
+    _hears_counts: ClassVar[bool] = False
     _takes_over: ClassVar[bool] = False  # when it is made anew, from what it was before
     _entries: dict[K, V]
     _left_out: dict[str, None]  # uids of pods that it failed to take in
@@ -70,6 +71,7 @@ class Book(Generic[K, V]):
             cls.name = cls.__name__
         cls._hooks = frozenset(hook for hook in HOOKS if getattr(cls, hook) is not getattr(Book, hook))
         cls._follows = bool(cls._hooks - ANYWHERE)
+        cls._hears_counts = cls.counted is not Book.counted
         cls._takes_over = cls.recalled is not Book.recalled or cls.begun is not Book.begun
 
     def __new__(cls, *arguments: Any, **named: Any) -> Self:
@@ -117,6 +119,9 @@ class Book(Generic[K, V]):
         """Told in the place of `taken` when the book is made anew from the pods that are there. A book of
         choices takes over what it said of the pod before."""
         self.taken(pod, node_name)
+
+    def counted(self, key: K) -> None:
+        """A count is another one: `add` was called, or undone. For what follows from counts alone."""
 
     # writing
 

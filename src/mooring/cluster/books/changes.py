@@ -27,6 +27,8 @@ def count(cluster: Cluster, name: str, key: Hashable, amount: int | Fraction) ->
             entries[key] = total
         else:
             entries.pop(key, None)
+        if book._hears_counts:
+            book.counted(key)
     return count, (name, key, -amount)
 
 

@@ -13,17 +13,21 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
+from mooring.cluster.columns import NodeColumns
 from mooring.cluster.view import NodeView
+from mooring.framework.api.answers import Rejections
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.key_columns import KeyColumns, LiftedColumns, disagreement
 from mooring.framework.api.plugin import Plugin
 from mooring.framework.api.scope import Scope
-from mooring.framework.api.status import SKIP, Status
+from mooring.framework.api.status import SKIP, Status, unschedulable
 from mooring.model.objects import Pod
 
 Key = Hashable
+FEW_ROWS = 8  # up to here one row at a time is quicker than all together
 DOMAINS = "domains of "  # and the plugin's name: where its state lies in a cycle
 
 
@@ -112,6 +116,24 @@ class DomainPlugin(Plugin, ABC):
     def filter(self, cycle: Cycle, pod: Pod, node: NodeView) -> Status | None:
         state = self._state(cycle, pod)
         return state.status(state.update(node.row, node)) if state.filters else None
+
+    def statuses_of(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> Rejections:
+        """What `filter` says of nodes it rejects: asked once per key."""
+        state, rows = self._state(cycle, pod), nodes.rows.tolist()
+        if isinstance(state, FollowingState) and type(self).filter is DomainPlugin.filter:
+            state.sync()
+            if len(rows) < FEW_ROWS:
+                found = [state.status(state.key(row)) for row in rows]
+            else:
+                numbers, keys = state.numbered(max(rows) + 1)
+                asked = numbers[nodes.rows].tolist()
+                by_number = {number: state.status(keys[number]) for number in dict.fromkeys(asked)}
+                found = [by_number[number] for number in asked]
+        else:
+            found = [self.filter(cycle, pod, nodes.at_row(row)) for row in rows]  # type: ignore[arg-type]
+        statuses = [status if status is not None else unschedulable().by(self.name) for status in found]
+        number_of = {status: number for number, status in enumerate(dict.fromkeys(statuses))}
+        return Rejections(tuple(number_of), np.array([number_of[each] for each in statuses], np.intp))
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Sequence[NodeView]) -> Status | None:
         """Scores every key the feasible nodes have."""

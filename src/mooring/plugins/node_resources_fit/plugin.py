@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -27,12 +26,11 @@ from mooring.model.requests import Allocatable, bound_request, node_allocatable,
 from mooring.plugins.kept import PerSpec, PerTable
 from mooring.plugins.node_resources_fit.args import FitArgs
 from mooring.plugins.node_resources_fit.columns import Amounts, FitColumns
+from mooring.plugins.node_resources_fit.combinations import Combinations
 from mooring.plugins.node_resources_fit.strategies import NO_RESOURCES, Ask, Use, strategy_of
 from mooring.plugins.scored_resources import bypasses, supposed_amount
 
 NAME = "NodeResourcesFit"
-SMALL = 4096
-MOST_BITS = 61  # resources a combination of which is a number of 64 bits, beside two more and the sign
 
 Need = tuple[int, Column, Column, str]  # amount, allocatable, requested, resource
 
@@ -98,20 +96,18 @@ class NodeResourcesFit(Plugin):
     def statuses_of(self, cycle: Cycle, pod: Pod, nodes: NodeColumns) -> Rejections:
         """What `filter` says of nodes it rejects: worked out once per combination of reasons."""
         needs = self._needs(pod.spec)
-        bits: Any = np.int64 if len(needs) < MOST_BITS else object  # Python's have no end
-        short = (nodes.pod_count >= nodes.max_pods).astype(bits)
+        combinations = Combinations(len(nodes), len(needs) + 2)
+        combinations.put(1, nodes.pod_count >= nodes.max_pods)
         hopeless = np.zeros(len(nodes), np.bool_)
-        names = [TOO_MANY_PODS]
-        for number, (name, amount) in enumerate(needs, start=1):
+        names = ["", TOO_MANY_PODS]
+        for number, (name, amount) in enumerate(needs, start=2):
             lacks = amount > nodes.free(name)
-            short += lacks.astype(bits) * (1 << number)
+            combinations.put(number, lacks)
             hopeless |= lacks & ((amount > nodes.allocatable(name)) | (nodes.requested(name) >= MOST_TAKEN))
             names.append(name)
-        combinations, which = _distinct(2 * short + hopeless)
-        statuses = [
-            _status(tuple(n for i, n in enumerate(names) if found >> (i + 1) & 1), bool(found & 1))
-            for found in combinations.tolist()
-        ]
+        combinations.put(0, hopeless)
+        found, which = combinations.distinct()
+        statuses = [_status(tuple([names[n] for n in each if n]), 0 in each[:1]) for each in found]
         return Rejections(tuple(statuses), which)
 
     @nothing_to_do
@@ -224,16 +220,6 @@ def _rejection(needs: tuple[Need, ...], row: int, *reasons: str) -> Status:
 def _grew(needs: Amounts, old: Allocatable, new: Allocatable) -> bool:
     """The node has more than before of something the pod needs, or lets more pods in."""
     return new.pods > old.pods or any(new.amount(name) > old.amount(name) for name, _ in needs)
-
-
-def _distinct(values: Ints) -> tuple[Ints, Ints]:
-    """The distinct ones, and the index of each value among them. Small ones are counted, not sorted."""
-    if values.max() >= SMALL:
-        return np.unique(values, return_inverse=True)
-    found: Ints = np.bincount(values).nonzero()[0]
-    index: Ints = np.zeros(int(found[-1]) + 1, np.int64)
-    index[found] = np.arange(len(found))
-    return found, index[values]
 
 
 @lru_cache(maxsize=1024)

@@ -17,7 +17,7 @@ from mooring.framework.api.offers import Answered, Offer, Room
 from mooring.framework.api.plugin import Plugin, concerns_only
 from mooring.framework.api.preparation import LooksAhead
 from mooring.framework.api.status import Code, Status, passing, unresolvable, unschedulable
-from mooring.model.objects import Pod
+from mooring.model.objects import Object, Pod
 from mooring.plugins.preemption.args import DefaultPreemptionArgs
 from mooring.room.budgets import KIND, DisruptionBudgets
 from mooring.room.choice import Candidate, Cost, cost_of, in_order
@@ -77,6 +77,9 @@ class DefaultPreemption(Plugin, LooksAhead):
     def catch_up(self) -> bool:
         self._slots.follow(self._covered().keys)
         return self._slots.fill_some()
+
+    def object_seen(self, before: Object | None, found: Object | None) -> None:
+        self._budgets.seen(found)
 
     @concerns_only("_victims")
     def pre_enqueue(self, pod: Pod) -> Status | None:

@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import partial
-from operator import eq, is_not
 
 import numpy as np
 
 from mooring.cluster.columns import Bools, StaticColumns
-from mooring.model.objects import NodeSelector, PodSpec
-from mooring.model.selectors import (
-    NodeTerm,
-    SelectorError,
-    canonical,
-    node_term,
-    required_node_affinity_matches,
-)
+from mooring.model.objects import PodSpec
+from mooring.model.selectors import canonical, required_node_affinity_matches
 from mooring.model.taints import first_untolerated
-from mooring.plugins.node_terms import any_term
+from mooring.plugins.kept import Sign
+from mooring.plugins.node_terms import AnyTerm
 from mooring.plugins.topology.constraints import Constraint
 from mooring.plugins.topology.members import Members, Memberships
+from mooring.plugins.wanted_nodes import read_terms
 
 
-def members_of(
-    memberships: Memberships, spec: PodSpec, constraint: Constraint, keys: Sequence[str], comparisons: bool
-) -> Members:
-    """The domains of a constraint. `keys` are those a node must have to take part; `comparisons` switches
-    Gt and Lt of tolerations on."""
-    eligible = Eligible(spec, constraint, keys, comparisons)
-    return memberships.of(constraint.key, eligible.ident, eligible)
+class Eligibility:
+    """The domains of some constraints of a pod. `keys` are those a node must have to take part; constraints
+    that honor the same share what is worked out. `comparisons` switches Gt and Lt of tolerations on."""
+
+    def __init__(
+        self, memberships: Memberships, spec: PodSpec, keys: Sequence[str], *, comparisons: bool
+    ) -> None:
+        self._memberships = memberships
+        self._spec = spec
+        self._keys = keys
+        self._comparisons = comparisons
+        self._known: dict[tuple[bool, bool], Eligible] = {}
+
+    def members(self, constraint: Constraint) -> Members:
+        honored = constraint.honors_affinity, constraint.honors_taints
+        eligible = self._known.get(honored)
+        if eligible is None:
+            eligible = self._known[honored] = Eligible(self._spec, constraint, self._keys, self._comparisons)
+        return self._memberships.of(constraint.key, eligible.ident, eligible)
 
 
 class Eligible:
@@ -43,18 +49,25 @@ class Eligible:
         affinity = spec.affinity.node_affinity if spec.affinity else None
         required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
         self._selective = constraint.honors_affinity and bool(spec.node_selector or required)
-        self._required = required if self._selective else None
+        self._terms, self._unread = None, False
+        if self._selective and required is not None:
+            terms, self._unread = read_terms(required.node_selector_terms)
+            self._terms = AnyTerm(terms)
         self._taints = constraint.honors_taints
-        self.ident: Hashable = (
-            self._keys,
-            (canonical(self._required), canonical(spec.node_selector)) if self._selective else None,
-            (canonical(spec.tolerations), comparisons) if self._taints else None,
+        self.ident: Hashable = Sign(
+            (
+                self._keys,
+                (canonical(required), canonical(spec.node_selector)) if self._selective else None,
+                (canonical(spec.tolerations), comparisons) if self._taints else None,
+            )
         )
 
     def __call__(self, nodes: StaticColumns) -> Bools:
         ok = nodes.alive.copy()
         for key in self._keys:
-            ok &= nodes.matching_label(key, partial(is_not, None))
+            if not nodes.known_label(key):
+                return np.zeros(len(nodes), np.bool_)
+            ok &= nodes.with_label(key)
         if self._selective:
             ok = self._selected(nodes, ok)
         if self._taints:
@@ -62,27 +75,19 @@ class Eligible:
         return ok
 
     def _selected(self, nodes: StaticColumns, among: Bools) -> Bools:
-        terms = _read(self._required)
-        if terms is None:  # node by node it comes out whether the mistake matters
-            rows = zip(nodes.rows.tolist(), among.tolist(), strict=True)
-            return np.array([asked and self._matches(nodes, row) for row, asked in rows], np.bool_)
         for key, value in self._spec.node_selector.items():
-            among &= nodes.matching_label(key, partial(eq, value))
-        return among if self._required is None else among & any_term(terms, nodes)
-
-    def _matches(self, nodes: StaticColumns, row: int) -> bool:
-        node = nodes.at_row(row)
-        return required_node_affinity_matches(self._spec, node.name, node.labels)
+            if not nodes.known_label(key):
+                return np.zeros(len(nodes), np.bool_)
+            among &= nodes.with_label(key, (value,))
+        if self._terms is None:
+            return among
+        found = among & self._terms.over(nodes)
+        if self._unread and (among & ~found).any():  # a mistake matters where nothing else holds
+            node = nodes.at_row(int(nodes.rows[np.flatnonzero(among & ~found)[0]]))
+            required_node_affinity_matches(self._spec, node.name, node.labels)  # raises
+        return found
 
     def _tolerated(self, taints: tuple[object, ...]) -> bool:
         tolerations = self._spec.tolerations
         untolerated = first_untolerated(taints, tolerations, comparison_operators=self._comparisons)  # type: ignore[arg-type]
         return untolerated is None
-
-
-def _read(required: NodeSelector | None) -> list[NodeTerm] | None:
-    """The terms; None when one of them cannot be read."""
-    try:
-        return [node_term(term) for term in required.node_selector_terms] if required else []
-    except SelectorError:
-        return None

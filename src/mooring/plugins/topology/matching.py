@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mooring.model.objects import LabelSelector
-from mooring.model.selectors import Requirement, label_requirements
+from mooring.model.selectors import LabelConditions, Requirement, label_requirements
 
 
 class Matcher:
@@ -17,9 +17,12 @@ class Matcher:
     def __init__(self, selector: LabelSelector | None) -> None:
         requirements = label_requirements(selector)
         self._nothing = requirements is None
-        one_value = [r for r in requirements or () if r.operator == "In" and len(r.values) == 1]
+        one_value: list[Requirement] = []
+        more: list[Requirement] = []
+        for each in requirements or ():
+            (one_value if each.operator == "In" and len(each.values) == 1 else more).append(each)
         self._equal = [(r.key, next(iter(r.values))) for r in one_value]
-        self._more: list[Requirement] = [r for r in requirements or () if r not in one_value]
+        self._more = LabelConditions(more) if more else None
         self.needs = self._equal[0] if self._equal else None  # a label without which it never matches
 
     def __call__(self, labels: Mapping[str, str]) -> bool:
@@ -28,4 +31,4 @@ class Matcher:
         for key, value in self._equal:
             if labels.get(key) != value:
                 return False
-        return not self._more or all(r.matches(labels.get(r.key)) for r in self._more)
+        return self._more is None or self._more.match(labels)

@@ -25,14 +25,42 @@ ABSENT = -1
 TakesPart = Callable[[StaticColumns], Bools]
 
 
+class Participants:
+    """Which rows take part, whatever the topology key: as asked for, and followed once for all keys."""
+
+    def __init__(self, nodes: NodeTable, pods: PodTable, takes_part: TakesPart) -> None:
+        self._nodes = nodes
+        self._pods = pods
+        self._takes_part = takes_part
+        self._position = -1
+        self._rows = np.zeros(0, np.bool_)
+
+    def at(self, rows: Rows | None) -> Bools:
+        """Whether each of some rows does, as node objects are now; None: of all."""
+        nodes = self._nodes
+        position = nodes.node_journal.position
+        if position != self._position:
+            changed = nodes.node_journal.since(self._position) if self._position >= 0 else None
+            if changed is None or nodes.high != len(self._rows) or len(changed) > nodes.high:
+                self._rows = self._judged(None)
+            else:
+                some = np.array(sorted(set(changed)), np.intp)
+                self._rows[some] = self._judged(some)
+            self._position = position
+        return self._rows if rows is None else self._rows[rows]
+
+    def _judged(self, rows: Rows | None) -> Bools:
+        nodes, pods = self._nodes, self._pods
+        return self._takes_part(StaticColumns(nodes, lambda row: StaticNode(nodes, pods, row), rows))
+
+
 class Members:
     """The domain of each row, ABSENT where it lacks the key. Domains are numbered as the label's values."""
 
-    def __init__(self, nodes: NodeTable, pods: PodTable, key: str, takes_part: TakesPart | None) -> None:
+    def __init__(self, nodes: NodeTable, key: str, participants: Participants | None) -> None:
         self._nodes = nodes
-        self._pods = pods
         self._key = key
-        self._takes_part = takes_part
+        self._participants = participants
         self._position = -1
         self.journal = Journal(CHANGES_KEPT)  # rows that changed their domain, or whether they take part
         self._put(0)
@@ -78,13 +106,12 @@ class Members:
         self.journal.restart()
 
     def _read(self, rows: Rows | None) -> tuple[Any, Bools]:
-        nodes, pods = self._nodes, self._pods
+        nodes = self._nodes
         ids = nodes.labels.column(self._key).ids
         domain = ids[: nodes.high] if rows is None else ids[rows]
         counts: Bools = domain != ABSENT
-        if self._takes_part is not None:
-            columns = StaticColumns(nodes, lambda row: StaticNode(nodes, pods, row), rows)
-            counts = counts & self._takes_part(columns)
+        if self._participants is not None:
+            counts = counts & self._participants.at(rows)
         return domain, counts
 
     def _change(self, rows: list[int], domains: list[int], counts: list[bool]) -> None:
@@ -109,10 +136,18 @@ class Memberships:
         self._nodes = nodes
         self._pods = pods
         self._known: WeakValueDictionary[Hashable, Members] = WeakValueDictionary()
+        self._participants: WeakValueDictionary[Hashable, Participants] = WeakValueDictionary()
 
     def of(self, key: str, ident: Hashable = None, takes_part: TakesPart | None = None) -> Members:
         """`ident` says which nodes take part, and is the same whenever they are the same; None: all do."""
         found = self._known.get((key, ident))
         if found is None:
-            found = self._known[key, ident] = Members(self._nodes, self._pods, key, takes_part)
+            participants = None if takes_part is None else self._taking_part(ident, takes_part)
+            found = self._known[key, ident] = Members(self._nodes, key, participants)
+        return found
+
+    def _taking_part(self, ident: Hashable, takes_part: TakesPart) -> Participants:
+        found = self._participants.get(ident)
+        if found is None:
+            found = self._participants[ident] = Participants(self._nodes, self._pods, takes_part)
         return found

@@ -14,7 +14,7 @@ from mooring.framework.api.domain import Key
 from mooring.framework.api.status import Status, unresolvable, unschedulable
 from mooring.model.objects import Pod
 from mooring.plugins.topology.constraints import HOSTNAME, IGNORED, Constraint
-from mooring.plugins.topology.eligible import members_of
+from mooring.plugins.topology.eligible import Eligibility
 from mooring.plugins.topology.go_math import half_away_each, log
 from mooring.plugins.topology.members import Memberships
 from mooring.plugins.topology.spread_columns import SpreadColumns
@@ -51,18 +51,19 @@ class SpreadState(SumsState):
         self._adds = [int(c.selects(pod.labels)) for c in self._hard]
         hard_keys = [c.key for c in self._hard]
         soft_keys = [c.key for c in self._soft] if needs_all_keys else []
+        hard = Eligibility(memberships, pod.spec, hard_keys, comparisons=comparisons)
+        soft = Eligibility(memberships, pod.spec, soft_keys, comparisons=comparisons)
 
-        def sums(c: Constraint, keys: Sequence[str]) -> DomainSums:
-            members = members_of(memberships, pod.spec, c, keys, comparisons)
-            return DomainSums(members, counting(c), unique=unique[c.key])
+        def sums(c: Constraint, eligibility: Eligibility) -> DomainSums:
+            return DomainSums(eligibility.members(c), counting(c), unique=unique[c.key])
 
         def soft_sums(c: Constraint) -> DomainSums:
             if c.key != HOSTNAME:
-                return sums(c, soft_keys)
+                return sums(c, soft)
             # Counted on the node itself, whatever else is excluded.
             return DomainSums(memberships.of(HOSTNAME), counting(c), unique=True)
 
-        self._hard_sums = [sums(c, hard_keys) for c in self._hard]
+        self._hard_sums = [sums(c, hard) for c in self._hard]
         self._soft_sums = [soft_sums(c) for c in self._soft]
         self._sums = (*self._hard_sums, *self._soft_sums)
 

@@ -25,10 +25,12 @@ class Coverage:
         self.keys = self.index.keys
         self._slots = slots
         self._allowed = np.array([budget.allowed for budget in budgets], np.int64)
-        self._disrupted = [number for number, budget in enumerate(budgets) if budget.disrupted]
+        self._disrupted = {number: None for number, budget in enumerate(budgets) if budget.disrupted}
         self.by_kind = not self._disrupted  # what they say of a pod depends on its kind alone
         self._generation = -1
-        self._covering: list[list[int]] = []  # by kind
+        self._all_covering: list[NDArray[np.int32]] = []  # budgets, by kind
+        self._covering: list[list[int]] = []  # those of them that matter
+        self._alike: NDArray[np.intp] = np.arange(0)  # a number for budgets that cover the same kinds
         self._layers: NDArray[np.int32] = np.zeros((0, 0), np.int32)
 
     def violating(self, kind: Small, lower: Bools, rows: Rows) -> Bools | None:
@@ -46,13 +48,14 @@ class Coverage:
         if not self.budgets:
             return []
         self._follow()
-        left, covering = [budget.allowed for budget in self.budgets], self._covering
+        left: dict[int, int] = {}
+        covering = self._covering
         beyond: list[int] = []
         for index, kind in enumerate(kinds):
             for number in covering[kind]:
                 if number in self._disrupted and placed[index].pod.name in self.budgets[number].disrupted:
                     continue
-                left[number] -= 1
+                left[number] = left.get(number, self.budgets[number].allowed) - 1
                 if left[number] < 0 and (not beyond or beyond[-1] != index):
                     beyond.append(index)
         return beyond
@@ -108,19 +111,40 @@ class Coverage:
         kinds = self._slots.kinds
         if self._generation != kinds.generation:
             self._generation = kinds.generation
-            self._layers = np.zeros((1, 0), np.int32)
-            self._covering = []
-        known = self._layers.shape[1]
+            self._all_covering = []
+            self._alike = np.zeros(len(self.budgets), np.intp)
+        known = len(self._all_covering)
         if known == len(kinds.all):
             return
-        covering = [self.index.covering(kind.namespace, kind.labels) for kind in kinds.all[known:]]
-        self._covering += covering
-        depth = max(len(self._layers), *map(len, covering))
-        layers = np.full((depth, len(kinds.all)), NONE, np.int32)
-        layers[: len(self._layers), :known] = self._layers
-        for index, numbers in enumerate(covering, known):
-            layers[: len(numbers), index] = numbers
-        self._layers = layers
+        for kind in kinds.all[known:]:
+            covering = np.array(self.index.covering(kind.namespace, kind.labels), np.int32)
+            self._all_covering.append(covering)
+            if len(self.budgets) > FEW:
+                self._tell_apart(covering)
+        matter = self._that_matter()
+        self._covering = [numbers[matter[numbers]].tolist() for numbers in self._all_covering]
+        depth = max(1, *map(len, self._covering))
+        self._layers = np.full((depth, len(kinds.all)), NONE, np.int32)
+        for index, numbers in enumerate(self._covering):
+            self._layers[: len(numbers), index] = numbers
+
+    def _tell_apart(self, covering: NDArray[np.int32]) -> None:
+        """Budgets that cover one more kind are not like those that do not."""
+        if len(covering):
+            covers = np.zeros(len(self.budgets), np.intp)
+            covers[covering] = 1
+            self._alike = np.unique(2 * self._alike + covers, return_inverse=True)[1]
+
+    def _that_matter(self) -> Bools:
+        """Of budgets that cover the same pods the strictest alone does."""
+        matter: Bools = np.ones(len(self.budgets), np.bool_)
+        if len(self.budgets) > FEW:
+            alike, apart = self._alike.copy(), list(self._disrupted)
+            alike[apart] = len(alike) + np.array(apart, np.intp)  # each spares pods of its own
+            strictest_first = np.lexsort((self._allowed, alike))
+            alike = alike[strictest_first]
+            matter[strictest_first[1:]] = alike[1:] != alike[:-1]
+        return matter
 
     def _spare(self, covered: Bools, budget: Budget, rows: Rows) -> None:
         """Leaves out pods the budget knows to be disrupted already."""

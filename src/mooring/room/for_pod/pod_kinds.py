@@ -21,6 +21,7 @@ EMPTY = 0  # the kind of a slot that nobody is in
 EMPTY_PRIORITY = 2**40  # above any pod's: an empty slot is nobody's victim
 START_BITS = NOT_STARTED.bit_length()
 SPARE = 1024  # kinds that may be known beside two for each pod; then all pods are looked at anew
+FEW_KEYS = 16  # labels; with more, those of a pod are looked up among them
 NO_AMOUNTS: Ints = np.zeros(0, np.int64)
 
 
@@ -45,6 +46,8 @@ class Kinds:
         self._end = kinds_from + KINDS  # numbers from there on are of other tables
         self._base = kinds_from  # pods carry numbers from here on; smaller ones are of an earlier generation
         self._keys: tuple[str, ...] = ()  # labels budgets look at
+        self._key_set: frozenset[str] = frozenset()
+        self._few = True
         self.all = [NOBODY]
         self._numbers: dict[tuple[object, ...], int] = {}
         self._priority: Ints = NO_AMOUNTS
@@ -54,9 +57,13 @@ class Kinds:
 
     def look_at(self, keys: tuple[str, ...], pods: int) -> None:
         """Pods, of which there are so many, are told apart by the values of these labels."""
-        if keys != self._keys or len(self.all) > 2 * pods + SPARE:
-            self._keys = keys
+        if (keys is not self._keys and keys != self._keys) or len(self.all) > 2 * pods + SPARE:
+            self._keys, self._key_set, self._few = keys, frozenset(keys), len(keys) <= FEW_KEYS
             self._forget()
+
+    def _among(self, labels: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+        """Those of some labels that budgets look at."""
+        return frozenset([label for label in labels.items() if label[0] in self._key_set])
 
     def note(self, placed: Placed) -> None:
         """Looks at a pod, unless that was done already."""
@@ -68,7 +75,8 @@ class Kinds:
         if self._keys:
             meta = pod.metadata
             labels = meta.labels
-            key = (priority, charge, meta.namespace, not labels, *map(labels.get, self._keys))
+            seen: object = tuple(map(labels.get, self._keys)) if self._few else self._among(labels)
+            key = (priority, charge, meta.namespace, not labels, seen)
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self.all)
