@@ -23,6 +23,7 @@ from mooring.errors import ApiError, PluginFailed, ScopeError, wants_the_end
 from mooring.framework.api.normalize import MAX_SCORE
 from mooring.framework.api.status import Code, Status
 from mooring.model.objects import ObjectMeta, Pod
+from mooring.model.texts import LONGEST_SAID, clean, clipped, fitting, with_more
 
 log = logging.getLogger("mooring.plugins")
 _logged: set[tuple[str, str, str]] = set()
@@ -42,9 +43,9 @@ PREFIX = {
     "bind": 'running Bind plugin "{0}": ',
 }
 
-MOST_SAID = 8192  # characters of a message; the API server takes no Event of more than 1024, people read less
 MOST_REASONS = 64  # of a status
 LONGEST_REASON = 1024
+ROOM_FOR_REASONS = LONGEST_SAID  # characters of all of them: every node may have a status of its own
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _short = Repr()
 _short.maxstring = _short.maxother = _short.maxlong = 200
@@ -101,13 +102,9 @@ class Rejections(msgspec.Struct, frozen=True):
 def shown(value: Any) -> str:
     """An answer in a message: short, the same in every run, and whatever it does when it is looked at."""
     try:
-        return _ADDRESS.sub("", _short.repr(value))
+        return clean(_ADDRESS.sub("", _short.repr(value)))
     except (Exception, SystemExit):
         return f"<{type(value).__name__}>"
-
-
-def clipped(text: str, most: int = MOST_SAID) -> str:
-    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def failed(plugin: str, point: str, what: str) -> PluginFailed:
@@ -199,10 +196,12 @@ def _new_status(plugin: str, point: str, answer: Any, codes: Collection[Code] | 
 def _sound(reasons: Any) -> bool:
     if type(reasons) is not tuple or len(reasons) > MOST_REASONS:
         return False
-    for reason in reasons:  # noqa: SIM110 - quicker than `all`, and every rejection comes by
-        if type(reason) is not str or len(reason) > LONGEST_REASON:
+    room = ROOM_FOR_REASONS
+    for reason in reasons:
+        if type(reason) is not str or len(reason) > LONGEST_REASON or not reason.isascii():
             return False
-    return True
+        room -= len(reason)
+    return room >= 0
 
 
 def _mended(plugin: str, point: str, status: Status) -> Status:
@@ -211,8 +210,9 @@ def _mended(plugin: str, point: str, status: Status) -> Status:
     if not (type(reasons) is tuple and all(issubclass(type(reason), str) for reason in reasons)):
         what = f"whose reasons are {shown(reasons)}, which is not a tuple of strings"
         raise failed(plugin, point, f"returned a Status {what}")
-    plain = (clipped(str.__str__(reason), LONGEST_REASON) for reason in reasons[:MOST_REASONS])
-    return msgspec.structs.replace(status, reasons=tuple(plain))
+    plain = [clipped(str.__str__(reason), LONGEST_REASON) for reason in reasons[:MOST_REASONS]]
+    kept = with_more(fitting(plain, ROOM_FOR_REASONS), len(reasons))
+    return msgspec.structs.replace(status, reasons=tuple(kept))
 
 
 def is_number(value: Any) -> bool:

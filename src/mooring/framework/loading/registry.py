@@ -14,6 +14,7 @@ from mooring.framework.api.points import POINTS
 from mooring.framework.loading.discovery import class_at
 from mooring.framework.loading.rehearsal import rehearse
 from mooring.framework.running.inspection import check_plugin, implemented_points, place_of, source_of
+from mooring.model.texts import clean
 
 
 class Registry:
@@ -33,6 +34,10 @@ class Registry:
     def add(self, plugin: type[Plugin], *, trusted: bool = False) -> str:
         """Registers a class after looking it over. A trusted one (built in) is not rehearsed."""
         check_plugin(plugin)
+        if clean(plugin.name) != plugin.name:
+            raise PolicyError.at(
+                place_of(plugin), f"its name, {plugin.name!a}, is no text that can be written"
+            )
         known = self._classes.get(plugin.name)
         if known is not None and known is not plugin and source_of(known) != source_of(plugin):
             raise PolicyError.at(

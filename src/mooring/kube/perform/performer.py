@@ -102,7 +102,10 @@ class KubePerformer:
     def perform(self, decision: Decision) -> None:
         """Begins to carry out a decision. Must be called in the running loop."""
         if not self._closing:
-            self._doers[type(decision)](decision)
+            try:
+                self._doers[type(decision)](decision)
+            except Exception:  # whatever it is, it is about this one
+                log.exception("beginning to carry out %s of %s", type(decision).__name__, _about(decision))
         elif isinstance(decision, Bind):
             self._give_back(decision)
         elif isinstance(decision, Evict):
@@ -350,7 +353,7 @@ class KubePerformer:
         assert self._extenders is not None, NOBODY_ASKS
         pod, extender, verb, number = decision.pod, decision.extender, decision.verb, decision.number
         try:
-            answer = await self._extenders.ask(extender, verb, decision.body)
+            answer = await self._extenders.ask(extender, verb, decision.body, decision.nodes)
         except MooringError as error:
             self._tell(Consulted(pod, extender, verb, number, error=str(error)))
         else:
@@ -359,6 +362,12 @@ class KubePerformer:
     def _tell(self, event: Event) -> None:
         if not self._halted:
             self._listener(event)
+
+
+def _about(decision: Decision) -> str:
+    """Who a decision is about, in words."""
+    about: Any = getattr(decision, "pod", None) or getattr(decision, "about", None) or decision
+    return str(about.key)
 
 
 def _why_called_off(evict: Evict) -> str:
