@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
-from mooring.model.plain import part
 from mooring.workloads import keys
 from mooring.workloads.declared import Part, Terms
-from mooring.workloads.dialects.pod_group_fields import NamedInMetadata, field, mappings, spec_of
+from mooring.workloads.dialects.pod_group_fields import NamedInMetadata, field, spec_of
 from mooring.workloads.topology_wishes import Wish, wish_of_kai
 from mooring.workloads.written_values import Reading
 
@@ -26,8 +25,9 @@ class Kai(NamedInMetadata):
         return pod.labels.get(keys.KAI_SUB_GROUP, "").lower()
 
     def terms(self, found: Object, entry: str, listers: Mapping[str, Lister]) -> Terms | None:
-        spec, reading = spec_of(found), Reading()
-        parts = _leaves(found, reading)
+        reading = Reading()
+        spec = reading.mapping(field(found, "spec"), found.data.get("spec"))
+        parts = _leaves(field(found, "spec.subGroups"), spec.get("subGroups"), reading)
         least = reading.count(field(found, "spec.minMember"), spec.get("minMember"))
         return Terms(
             least=sum(part.least for part in parts) if parts else max(least or 0, 1),
@@ -38,18 +38,22 @@ class Kai(NamedInMetadata):
         )
 
     def wish(self, found: Object) -> Wish | None:
-        constraint = part(spec_of(found), "topologyConstraint")
+        constraint = spec_of(found).get("topologyConstraint")
         return wish_of_kai(constraint, field(found, "spec.topologyConstraint"))
 
 
-def _leaves(found: Object, reading: Reading) -> tuple[Part, ...]:
+def _leaves(where: str, given: object, reading: Reading) -> tuple[Part, ...]:
     """The sub-groups that have no sub-groups themselves; the minimum of others says nothing."""
-    groups = mappings(spec_of(found).get("subGroups"))
-    parents = {str(each.get("parent") or "").lower() for each in groups}
-    leaves = []
-    for number, each in enumerate(groups):
-        name = str(each.get("name") or "").lower()
+    groups = reading.mappings(where, given)
+    parents = {reading.name(f"{place}.parent", each.get("parent")).lower() for place, each in groups}
+    leaves: dict[str, Part] = {}
+    for place, each in groups:
+        name = reading.name(f"{place}.name", each.get("name")).lower()
+        if name in leaves:
+            reading.wrong(f"{place}.name", name, "the name of another sub-group too")
         if name and name not in parents:
-            least = reading.count(field(found, f"spec.subGroups[{number}].minMember"), each.get("minMember"))
-            leaves.append(Part(name, max(least or 0, 1)))
-    return tuple(leaves)
+            least = reading.count(f"{place}.minMember", each.get("minMember"))
+            leaves[name] = Part(name, max(least or 0, 1))
+    if groups and not leaves and not reading.mistakes:
+        reading.wrong(where, given, "not one sub-group with a name that is no other's parent")
+    return tuple(leaves.values())

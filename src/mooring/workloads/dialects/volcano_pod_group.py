@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
-from mooring.model.plain import part
 from mooring.workloads import keys
 from mooring.workloads.declared import Part, Terms
-from mooring.workloads.dialects.pod_group_fields import NamedInMetadata, field, spec_of
+from mooring.workloads.dialects.pod_group_fields import NamedInMetadata, field
 from mooring.workloads.written_values import Reading
 
 
@@ -25,9 +24,10 @@ class Volcano(NamedInMetadata):
         return pod.annotations.get(keys.VOLCANO_TASK, "")
 
     def terms(self, found: Object, entry: str, listers: Mapping[str, Lister]) -> Terms | None:
-        spec, reading = spec_of(found), Reading()
+        reading = Reading()
+        spec = reading.mapping(field(found, "spec"), found.data.get("spec"))
         least = reading.count(field(found, "spec.minMember"), spec.get("minMember"))
-        tasks = part(spec, "minTaskMember")
+        tasks = reading.mapping(field(found, "spec.minTaskMember"), spec.get("minTaskMember"))
         counts = {
             name: reading.count(field(found, f"spec.minTaskMember.{name}"), value)
             for name, value in tasks.items()
