@@ -298,3 +298,10 @@ def test_an_index_that_is_no_number_is_told(index: str) -> None:
     hand = Hand()
     hand.see(fine := member("p", least=1, annotations={key: "7"}))
     assert hand.gate(fine) == ""
+
+
+def test_mistakes_without_end_are_not_all_told() -> None:
+    hand = Hand()
+    hand.put(pod_group(version=KAI, minMember=1, subGroups=[7] * 20_000))
+    hand.see(one := kai("p", "a"))
+    assert hand.gate(one).count("not an object") == 16

@@ -19,6 +19,7 @@ from mooring.workloads.topology_wishes import INT32
 T = TypeVar("T")
 
 LONGEST_NUMBER = 1000  # characters; Python refuses to read numbers of thousands of digits
+MOST_MISTAKES = 16  # of one object; all of it is told to each of its pods
 LONGEST_SHOWN = 200  # characters of a value that is wrong
 MODES = {"Strict": True, "NonStrict": False}
 POLICIES = {policy.value: policy for policy in MatchPolicy}
@@ -33,6 +34,8 @@ class Reading:
         self.mistakes: list[str] = []
 
     def wrong(self, where: str, value: object, what: str) -> None:
+        if len(self.mistakes) == MOST_MISTAKES:
+            return
         shown = value if isinstance(value, str) else json.dumps(value, default=str)
         shown = shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}..."
         self.mistakes.append(f'{where} is "{shown}": {what}')

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from mooring.cluster.columns import Rows
-from mooring.errors import ApiError, PluginFailed, ScopeError, wants_the_end
+from mooring.errors import ApiError, PluginFailed, PointTimedOut, ScopeError, wants_the_end
 from mooring.framework.api.normalize import MAX_SCORE
 from mooring.framework.api.status import Code, Status
 from mooring.model.objects import ObjectMeta, Pod
@@ -47,7 +47,29 @@ MOST_REASONS = 64  # of a status
 LONGEST_REASON = 1024
 ROOM_FOR_REASONS = LONGEST_SAID  # characters of all of them: every node may have a status of its own
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-_short = Repr()
+KNOWN = frozenset({"builtins", "numpy", "fractions", "decimal", "datetime"})  # whose values say what they are
+
+
+class _Short(Repr):
+    """Shows values of Python's own types, and of Mooring's by their fields. Of any other it says only what it
+    is: its own words may never come to an end."""
+
+    def repr1(self, x: Any, level: int) -> str:
+        kind = type(x)
+        if issubclass(kind, msgspec.Struct) and kind.__module__.startswith("mooring."):
+            if level <= 0:
+                return f"{kind.__name__}(...)"
+            fields = kind.__struct_fields__
+            inner = ", ".join(f"{name}={self.repr1(getattr(x, name), level - 1)}" for name in fields)
+            return clipped(f"{kind.__name__}({inner})", self.maxother)
+        if kind is np.ndarray and x.dtype.hasobject:
+            return f"<{kind.__name__}>"
+        if issubclass(kind, (type, Code)) or kind.__module__ in KNOWN:
+            return super().repr1(x, level)
+        return f"<{kind.__name__}>"
+
+
+_short = _Short()
 _short.maxstring = _short.maxother = _short.maxlong = 200
 
 # Answers that were checked lately, by their ids, and what came of them: plugins give the very same again.
@@ -103,7 +125,7 @@ def shown(value: Any) -> str:
     """An answer in a message: short, the same in every run, and whatever it does when it is looked at."""
     try:
         return clean(_ADDRESS.sub("", _short.repr(value)))
-    except (Exception, SystemExit):
+    except (Exception, SystemExit, PointTimedOut):
         return f"<{type(value).__name__}>"
 
 
@@ -178,6 +200,8 @@ def _new_status(plugin: str, point: str, answer: Any, codes: Collection[Code] | 
     kind = type(answer)
     if kind is not Status and not issubclass(kind, Status):  # `isinstance` would ask the answer itself
         raise failed(plugin, point, f"returned {shown(answer)}, which is neither a Status nor None")
+    if kind is not Status:  # whatever its fields do when they are read is still its plugin's doing
+        answer = call(plugin, point, _plain, answer)
     code = answer.code
     if type(code) is not Code:
         raise failed(plugin, point, f"returned a Status whose code is {shown(code)}, which is no Code")
@@ -191,6 +215,10 @@ def _new_status(plugin: str, point: str, answer: Any, codes: Collection[Code] | 
         what = given.message or code.name.capitalize()
         raise failed(plugin, point, what if code is ERROR else f"returned {code.name}: {what}")
     return given.by(plugin) if type(given.plugin) is str else msgspec.structs.replace(given, plugin=plugin)
+
+
+def _plain(answer: Status) -> Status:
+    return Status(answer.code, answer.reasons, answer.plugin, answer.timeout_s)
 
 
 def _sound(reasons: Any) -> bool:
@@ -230,7 +258,9 @@ def score(plugin: str, answer: Any, *, raw: bool) -> int:
             if issubclass(type(answer), (bool, np.bool_)):  # Python counts with them; no score all the same
                 raise TypeError
             answer = int(index(answer))
-        except Exception:
+        except BaseException as error:
+            if wants_the_end(error):
+                raise
             raise failed(plugin, "score", f"returned {shown(answer)}, which is not an integer") from None
     if not raw and not 0 <= answer <= MAX_SCORE:
         raise out_of_range(plugin, answer)

@@ -18,7 +18,15 @@ from mooring.engine.events import BindFailed, Bound, Consulted, Event, EvictFail
 from mooring.errors import ApiError, MooringError
 from mooring.extender.client import ExtenderClient
 from mooring.framework.api.writes import Write
-from mooring.framework.running.binding import ENDED, Binder, BindingFailed, BindingState, run_binding
+from mooring.framework.running.binding import (
+    ENDED,
+    LONGEST_BINDING_S,
+    NOT_DONE,
+    Binder,
+    BindingFailed,
+    BindingState,
+    run_binding,
+)
 from mooring.kube.client import Client
 from mooring.kube.http.call_slots import BINDING, STATUS, Slots
 from mooring.kube.http.write_fence import NotLeading
@@ -38,7 +46,6 @@ ASKING = 64  # questions to extenders at a time; fewer than the connections an e
 PREEMPTED = "preempted"
 FINISHED = ("Succeeded", "Failed")
 NOBODY_ASKS = "an engine with extenders needs somebody to ask them"
-LONGEST_BINDING_S = 900.0  # where policies take part; as long as a pod may wait at permit
 STOPPING = "the scheduler is shutting down"
 
 
@@ -381,7 +388,7 @@ async def _in_time(binding: Coroutine[Any, Any, None]) -> None:
             await binding
     except TimeoutError as error:
         notes = "; ".join(getattr(error.__cause__, "__notes__", ("binding",)))
-        raise BindingFailed(f"{notes}: not done after {LONGEST_BINDING_S:g} s") from error
+        raise BindingFailed(f"{notes}: {NOT_DONE}") from error
 
 
 def _is_being_cancelled() -> bool:
