@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
+GZIP = b"\x1f\x8b"
 Reply = Callable[[str, Any], tuple[int, bytes]]  # path and body to code and answer
 
 
@@ -21,6 +22,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self, reply: Reply, tls: ssl.SSLContext | None) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.reply = reply
+        self.encoding = ""  # what it says answers are encoded as, whatever they are
         self.asked: list[tuple[str, dict[str, str], Any]] = []  # path, headers, body
         if tls is not None:
             self.socket = tls.wrap_socket(self.socket, server_side=True)
@@ -39,6 +41,8 @@ class Handler(BaseHTTPRequestHandler):
         self.server.asked.append((self.path, dict(self.headers), body))
         code, answer = self.server.reply(self.path, body)
         self.send_response(code)
+        if answer.startswith(GZIP) or self.server.encoding:
+            self.send_header("Content-Encoding", self.server.encoding or "gzip")
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)

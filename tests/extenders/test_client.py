@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import ssl
+import tracemalloc
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -18,7 +20,13 @@ from extenders.talk import extender
 from mooring.config.durations import Duration
 from mooring.config.scheduler import Extender, ExtenderTLS
 from mooring.errors import ConfigError
-from mooring.extender.client import ExtenderClient, ExtenderError
+from mooring.extender.client import (
+    ROOM,
+    ROOM_FOR_A_NODE,
+    TIMES_THE_QUESTION,
+    ExtenderClient,
+    ExtenderError,
+)
 from mooring.extender.wire import ExtenderArgs, encode
 
 ARGS = encode(ExtenderArgs(pod("p"), node_names=("a",)))
@@ -60,6 +68,44 @@ async def test_nothing_is_bound_for_who_does_not_lead() -> None:
             assert server.asked == []
             await client.ask(0, "filter", ARGS)
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("pressed", [bytes, gzip.compress], ids=["plain", "gzip"])
+async def test_an_answer_is_no_longer_than_it_was_asked_for(pressed: Any) -> None:
+    """However few bytes it comes in: what matters is what it is once it is inflated."""
+    most = ROOM + 10 * ROOM_FOR_A_NODE + TIMES_THE_QUESTION * len(ARGS)
+    answers = [pressed(b" " * most), pressed(b" " * (most + 1)), pressed(b" " * 100_000_000)]
+    with serving(lambda path, body: (200, answers.pop(0))) as server:
+        async with ExtenderClient([extender(url_prefix=server.url)]) as client:
+            assert len(await client.ask(0, "filter", ARGS, nodes=10)) == most
+            tracemalloc.start()
+            for _ in range(2):
+                with pytest.raises(ExtenderError) as failure:
+                    await client.ask(0, "filter", ARGS, nodes=10)
+                assert str(failure.value).startswith(
+                    f"extender at URL {server.url}/filter answers with more than {most} bytes"
+                )
+            assert tracemalloc.get_traced_memory()[1] < 5 * most
+            tracemalloc.stop()
+
+
+async def test_answers_may_be_compressed() -> None:
+    parts = b'{"NodeNames":', b'["a"]}'
+    whole = gzip.compress(b"".join(parts))
+    with serving(lambda path, body: (200, whole)) as server:
+        assert await ask(extender(url_prefix=server.url)) == {"NodeNames": ["a"]}
+    assert server.asked[0][1]["Accept-Encoding"] == "gzip"
+    with serving(lambda path, body: (200, b"".join(map(gzip.compress, parts)))) as server:
+        assert await ask(extender(url_prefix=server.url)) == {"NodeNames": ["a"]}
+    for broken in (whole[:-9], whole + b"more", b"{}"):
+        with serving(lambda path, body, broken=broken: (200, broken)) as server:
+            server.encoding = "gzip"
+            with pytest.raises(ExtenderError, match=f'^Post "{server.url}/filter": '):
+                await ask(extender(url_prefix=server.url))
+    with serving(says({})) as server:
+        server.encoding = "br"
+        with pytest.raises(ExtenderError, match="encoded as 'br', which was not asked for"):
+            await ask(extender(url_prefix=server.url))
 
 
 async def test_too_late() -> None:

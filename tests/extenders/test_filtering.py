@@ -10,6 +10,7 @@ from engine.stage import Stage, made, node, pod
 from extenders.talk import URL, answer, extender, park, sent, stage
 from mooring.engine.decisions import Bind, Consult, Wait
 from mooring.framework.api.status import unschedulable
+from mooring.model.texts import LONGEST_SAID
 
 
 def test_asked_about_the_nodes_that_pass_the_filters() -> None:
@@ -173,3 +174,22 @@ def test_an_event_that_came_while_it_was_parked_counts() -> None:
     world.nodes("d")
     answer(world, question, {"NodeNames": []})
     assert world.where(subject) == "backoff"
+
+
+def test_words_without_end_are_cut() -> None:
+    """Of a reason, of an error, and of a name that was not sent."""
+    world = stage(extender())
+    why = {"a": "x" * 5_000_000, "b": "caf\u00e9", "c": "c"}
+    (wait,) = answer(world, park(world, pod("p")), {"NodeNames": [], "FailedNodes": why})
+    assert isinstance(wait, Wait)
+    assert len(wait.message) < 1200
+    for data in ({"Error": "x" * 1_000_000}, {"NodeNames": ["x" * 1_000_000]}):
+        world = stage(extender())
+        (wait,) = answer(world, park(world, pod("p")), data)
+        assert isinstance(wait, Wait)
+        assert len(wait.message) == LONGEST_SAID
+
+
+def test_says_how_many_nodes_it_asks_about() -> None:
+    world = stage(extender())
+    assert park(world, pod("p")).nodes == 3

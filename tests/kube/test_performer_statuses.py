@@ -64,6 +64,27 @@ def test_objects_that_cannot_be_taken_in_say_so() -> None:
     in_virtual_time(run())
 
 
+def test_what_nobody_foresaw_costs_one_decision(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run() -> None:
+        doing = Doing()
+        record = doing.recorder.record
+
+        def fails_for_web(*about: Any, **more: Any) -> None:
+            if about[3].name == "web":
+                raise RuntimeError("of all things")
+            record(*about, **more)
+
+        monkeypatch.setattr(doing.recorder, "record", fails_for_web)
+        await doing.do(wait_for(a_pod("web")), wait_for(a_pod("other")))
+        assert len(doing.server.writes()) == 2
+        assert [event["regarding"]["name"] for event in await doing.events()] == ["other"]
+
+    in_virtual_time(run())
+    assert "beginning to carry out Wait of default/web" in caplog.text
+
+
 def test_why_a_pod_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         doing = Doing()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import mooring.kube.record.recorder as recorder_module
 from kube.doing import a_pod
 from kube.played_server import HANGS, LOST, UNHEARD, PlayedServer, refusal
 from kube.virtual_time import in_virtual_time
@@ -283,6 +284,42 @@ def test_what_the_server_does_not_want_is_dropped(fault: Any) -> None:
         await asyncio.sleep(1.0)
         assert [event["regarding"]["name"] for event in recording.events] == ["other"]
         assert recording.recorder.dropped == 1
+
+    in_virtual_time(run())
+
+
+def test_what_nobody_foresaw_costs_one_event(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    encode = recorder_module._encode
+
+    def fails_for_web(event: Any) -> bytes:
+        if event.regarding.name == "web":
+            raise RuntimeError("of all things")
+        return encode(event)
+
+    monkeypatch.setattr(recorder_module, "_encode", fails_for_web)
+
+    async def run() -> None:
+        recording = Recording(senders=1)
+        for name in ("web", "other"):
+            recording.say(name=name)
+        await asyncio.sleep(1.0)
+        assert [event["regarding"]["name"] for event in recording.events] == ["other"]
+        assert recording.recorder.dropped == 1
+
+    in_virtual_time(run())
+    assert "recording Event FailedScheduling about web" in caplog.text
+
+
+def test_a_note_that_is_no_text_is_recorded_all_the_same() -> None:
+    async def run() -> None:
+        recording = Recording()
+        recording.say("caf\udce9")
+        recording.say("z" * 5_000_000)
+        await asyncio.sleep(1.0)
+        assert [event["note"] for event in recording.events] == ["caf\ufffd", "z" * 1020 + " ..."]
+        assert max(len(part) for key in recording.recorder._memory._told._young for part in key) <= NOTE_BYTES
 
     in_virtual_time(run())
 

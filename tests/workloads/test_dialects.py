@@ -259,3 +259,56 @@ def test_declarations_come_through_the_wire_and_through_manifests(tmp_path: Path
             "Kubernetes",
             "Workload",
         ]
+
+
+KAI_MISTAKES = {
+    'spec.subGroups is "{"a": 1}": not a list': {"a": 1},
+    'spec.subGroups[0] is "x": not an object': ["x", {"name": "a"}],
+    'spec.subGroups[1] is "null": not an object': [{"name": "a"}, None],
+    'spec.subGroups[0].name is "3": not a name': [{"name": 3}],
+    'spec.subGroups[0].parent is "[]": not a name': [{"name": "a", "parent": []}],
+    'spec.subGroups[1].name is "a": the name of another sub-group too': [{"name": "a"}, {"name": "A"}],
+    "not one sub-group with a name that is no other's parent": [{"name": "a", "parent": "a"}],
+}
+
+
+@pytest.mark.parametrize(("mistake", "given"), KAI_MISTAKES.items(), ids=KAI_MISTAKES)
+def test_sub_groups_of_another_shape_are_told(mistake: str, given: Any) -> None:
+    hand = Hand()
+    hand.put(pod_group(version=KAI, minMember=1, subGroups=given))
+    hand.see(one := kai("p", "a"))
+    assert mistake in hand.gate(one)
+
+
+@pytest.mark.parametrize("spec", [{"minTaskMember": ["w"]}, {"minTaskMember": "w"}])
+def test_tasks_of_another_shape_are_told(spec: dict[str, Any]) -> None:
+    hand = Hand()
+    hand.put(pod_group(version=VOLCANO, minMember=1, **spec))
+    hand.see(one := volcano("p"))
+    assert "PodGroup default/g spec.minTaskMember is " in hand.gate(one)
+    assert hand.gate(one).endswith(": not an object")
+
+
+def test_a_policy_of_another_shape_is_told() -> None:
+    hand = Hand()
+    hand.put(pod_group(version=K8S, schedulingPolicy={"gang": [2]}))
+    hand.see(one := kubernetes("p"))
+    assert hand.gate(one) == 'PodGroup default/g spec.schedulingPolicy.gang is "[2]": not an object'
+
+
+@pytest.mark.parametrize("index", ["nan", "1.5", "٣", "9" * 5000, "-1", str(2**31), " 1", "0x1"])
+def test_an_index_that_is_no_number_is_told(index: str) -> None:
+    key = "gang.scheduling.koordinator.sh/network-topology-index"
+    hand = Hand()
+    hand.see(one := member("p", least=1, annotations={key: index}))
+    assert hand.gate(one).startswith(f'annotation {key} is "{index[:10]}')
+    hand = Hand()
+    hand.see(fine := member("p", least=1, annotations={key: "7"}))
+    assert hand.gate(fine) == ""
+
+
+def test_mistakes_without_end_are_not_all_told() -> None:
+    hand = Hand()
+    hand.put(pod_group(version=KAI, minMember=1, subGroups=[7] * 20_000))
+    hand.see(one := kai("p", "a"))
+    assert hand.gate(one).count("not an object") == 16

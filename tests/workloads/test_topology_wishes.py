@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -106,3 +107,56 @@ def test_what_kubernetes_pod_groups_ask_for() -> None:
     assert said(wish) == [("rack", MUST, 1)]
     assert wish is not None
     assert wish.label == "rack"
+
+
+@pytest.mark.parametrize("number", [2**31, 2**62, 10**30, -1, True, 1.5, "8"])
+def test_a_multiple_that_is_no_number_of_pods(number: object) -> None:
+    rule = {"layer": NODE, "strategy": MUST, "podCountMultiple": number}
+    with pytest.raises(
+        ManifestError, match=r"^gatherStrategy\[0\].podCountMultiple: must be a number of pods"
+    ):
+        wish_of_annotation(json.dumps({"gatherStrategy": [rule]}))
+
+
+def test_multiples_of_many_layers_stay_numbers() -> None:
+    """Primes whose product no machine's integer holds."""
+    listed = [
+        {"layer": layer, "strategy": PREFER, "podCountMultiple": prime}
+        for layer, prime in zip((SPINE, BLOCK, NODE), (2147483647, 2147483629, 2147483587), strict=True)
+    ]
+    found = rules_for(LAYERS, wish_of_annotation(json.dumps({"gatherStrategy": listed})))
+    assert max(found.multiples_below) == 2**31
+    assert max(found.multiples) == 2147483647
+
+
+@pytest.mark.parametrize(
+    ("constraint", "mistake"),
+    [
+        ([1], "spec.topologyConstraint: must be an object, not [1]"),
+        ([], "spec.topologyConstraint: must be an object, not []"),
+        ({"topology": 7}, "spec.topologyConstraint.topology: must be a text, not 7"),
+        (
+            {"topology": "t", "requiredTopologyLevel": ["rack"]},
+            "spec.topologyConstraint.requiredTopologyLevel: must be a text, not ['rack']",
+        ),
+    ],
+)
+def test_kai_constraints_of_another_shape(constraint: Any, mistake: str) -> None:
+    with pytest.raises(ManifestError) as failure:
+        wish_of_kai(constraint)
+    assert str(failure.value) == mistake
+
+
+@pytest.mark.parametrize(
+    ("constraints", "mistake"),
+    [
+        ([1], "spec.schedulingConstraints: must be an object, not [1]"),
+        ({"topology": 7}, "spec.schedulingConstraints.topology: must be a list, not 7"),
+        ({"topology": ["rack"]}, "spec.schedulingConstraints.topology[0]: must be an object, not 'rack'"),
+        ({"topology": [{"key": 7}]}, "spec.schedulingConstraints.topology[0].key: must be a text, not 7"),
+    ],
+)
+def test_kubernetes_constraints_of_another_shape(constraints: Any, mistake: str) -> None:
+    with pytest.raises(ManifestError) as failure:
+        wish_of_kubernetes(constraints)
+    assert str(failure.value) == mistake

@@ -68,14 +68,14 @@ class Policies:
     def may_be_left(self, frame: FrameType) -> bool:
         """Whether an exception may be raised here: only where a policy might raise one itself, since whoever
         calls policies expects that, and nobody expects it in the middle of his own work."""
-        inside: FrameType | None = None
+        is_own = False  # a policy's code may be called by Python's own, as a value's `__repr__` is
         for each in _outwards(frame):
             if each.f_code.co_filename.startswith(HOSTS):
                 break
             if each.f_globals.get("__name__", "") in LOCKING:
                 return False
-            inside = each
-        return inside is not None and self.own(inside)
+            is_own = is_own or self.own(each)
+        return is_own
 
 
 def doing(policies: Policies, frame: FrameType | None) -> str:

@@ -6,7 +6,12 @@ Exit codes: 0 done, 1 the answer is no, 2 bad usage or input.
 from __future__ import annotations
 
 import importlib
+import logging
+import os
 import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
 
 import click
@@ -67,6 +72,27 @@ def cli(verbosity: int | None) -> None:
 
 
 def main() -> None:
+    before = threading.enumerate()
+    try:
+        _main()
+    except SystemExit as end:
+        _leave(before, end.code if isinstance(end.code, int) else 0)
+        raise
+    _leave(before, 0)
+
+
+def _leave(before: Sequence[threading.Thread], code: int) -> None:
+    """Ends the process even if policies have started threads that do not: Python would wait for them."""
+    if all(thread.daemon for thread in threading.enumerate() if thread not in before):
+        return
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    os._exit(code)
+
+
+def _main() -> None:
     try:
         cli.main(standalone_mode=False)
     except InputError as error:

@@ -8,6 +8,7 @@ import msgspec
 
 from mooring.framework.api.writes import Write
 from mooring.model.objects import Object, Pod
+from mooring.model.texts import LONGEST_MESSAGE, clipped
 
 
 class Bind(msgspec.Struct, frozen=True, tag=True, gc=False):
@@ -36,6 +37,7 @@ class Consult(msgspec.Struct, frozen=True, tag=True, gc=False):
     verb: str
     body: bytes
     number: int
+    nodes: int = 1  # that it is asked about
 
 
 class Wait(msgspec.Struct, frozen=True, tag=True, gc=False):
@@ -57,6 +59,9 @@ class Wait(msgspec.Struct, frozen=True, tag=True, gc=False):
         """Whether an attempt has failed, as opposed to there being none yet or one under way."""
         return self.reason in ANSWERS
 
+    def __post_init__(self) -> None:
+        _cut_message(self)
+
 
 class Evict(msgspec.Struct, frozen=True, tag=True, gc=False):
     """Delete the pod; reason and message go into its DisruptionTarget condition.
@@ -74,6 +79,9 @@ class Evict(msgspec.Struct, frozen=True, tag=True, gc=False):
     node: str = ""  # where it is, or was to be
     preemptor: Pod | None = None  # the pod of the key `by`, for the Event
     in_memory: bool = False
+
+    def __post_init__(self) -> None:
+        _cut_message(self)
 
 
 class Nominate(msgspec.Struct, frozen=True, tag=True, gc=False):
@@ -97,6 +105,9 @@ class Refuse(msgspec.Struct, frozen=True, tag=True, gc=False):
     message: str
     profile: str  # in whose name
 
+    def __post_init__(self) -> None:
+        _cut_message(self)
+
 
 Decision = Bind | Consult | Wait | Evict | Nominate | Write | Look | Refuse
 
@@ -107,3 +118,9 @@ ANSWERS = frozenset({UNSCHEDULABLE, SCHEDULER_ERROR})  # kube-scheduler's, who w
 SCHEDULING_GATED = "SchedulingGated"  # the API server's: it has the condition already
 HELD_BACK, WAITING_AT_PERMIT, ASKING_EXTENDER = "HeldBack", "WaitingAtPermit", "AskingExtender"
 IN_LINE, WAITING_AT_PRE_BIND = "InLine", "WaitingAtPreBind"
+
+
+def _cut_message(decision: Wait | Evict | Refuse) -> None:
+    """Whoever decides, and whatever he quotes: the API server takes the message."""
+    if len(decision.message) > LONGEST_MESSAGE or not decision.message.isascii():
+        msgspec.structs.force_setattr(decision, "message", clipped(decision.message, LONGEST_MESSAGE))

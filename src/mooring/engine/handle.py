@@ -28,6 +28,7 @@ from mooring.framework.api.scope import Scope
 from mooring.framework.api.status import Status
 from mooring.framework.api.writes import Write, check_write
 from mooring.model.objects import Object, ObjectMeta, Pod
+from mooring.model.texts import clipped
 
 RESTORING = "reservations are being restored"
 
@@ -211,4 +212,4 @@ def _must_be_pod(pod: object) -> None:
 def _words(text: object) -> str:
     if type(text) is not str:
         raise TypeError(f"{answers.shown(text)} is no text")
-    return answers.clipped(text)
+    return clipped(text)

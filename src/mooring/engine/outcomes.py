@@ -12,6 +12,7 @@ import msgspec
 from mooring.engine.placement.fit_error import NO_NODES, FitError
 from mooring.errors import PluginFailed
 from mooring.framework.api import answers
+from mooring.model.texts import clipped
 
 log = logging.getLogger("mooring.engine")
 
@@ -82,4 +83,4 @@ def failure(error: Exception) -> Failed:
     """Here, and nowhere else, the failure of a plugin becomes an outcome."""
     if isinstance(error, PluginFailed):
         return Failed(str(error), error.plugin)
-    return Failed(answers.clipped(f"{WENT_WRONG}: {answers.words_of(error)}"), error=error)
+    return Failed(clipped(f"{WENT_WRONG}: {answers.words_of(error)}"), error=error)

@@ -10,11 +10,12 @@ import msgspec
 
 from mooring.config.durations import format_duration
 from mooring.engine.queue.queued_pod import QueuedPod
-from mooring.framework.api.answers import clipped, shown
+from mooring.framework.api.answers import shown
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.api.status import Status, error, unschedulable
 from mooring.framework.running.profile import Hook, Profile
 from mooring.model.objects import Pod
+from mooring.model.texts import clipped
 
 LONGEST_WAIT_S = 15 * 60
 WORDS = "has a place on node {node} and waits for permission: {who}"
@@ -90,12 +91,12 @@ class PermitWait:
     def reject(self, plugin: str, message: str) -> None:
         _must_be_words(plugin, message)
         if not self.settled:
-            self._finish(unschedulable(clipped(message)).by(plugin))
+            self._finish(unschedulable(clipped(message)).by(clipped(plugin)))
 
     def preempt(self, plugin: str, message: str) -> None:
         _must_be_words(plugin, message)
         if not self.settled:
-            self._finish(error(clipped(message)).by(plugin))
+            self._finish(error(clipped(message)).by(clipped(plugin)))
 
     def expire(self, now: float) -> None:
         """Rejects the pod if some plugin's time is up."""

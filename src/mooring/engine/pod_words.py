@@ -31,6 +31,7 @@ from mooring.engine.queue.scheduling_queue import SchedulingQueue
 from mooring.framework.api import answers
 from mooring.framework.api.gate_words import SaysWhatFor
 from mooring.model.objects import Pod
+from mooring.model.texts import clipped
 
 PATIENCE_S = 0.3  # most holds are over sooner; with the time a write takes it is told within a second
 LONGEST_PATIENCE_S = 60.0
@@ -119,7 +120,7 @@ class PodWords:
         asked = (queued.gating_plugin,) if queued.gating_plugin else queued.rejectors
         for name, plugin in self._who_say(queued.pod, asked):
             try:
-                return name, answers.clipped(str.__str__(plugin.held_for(queued.pod)))
+                return name, clipped(str.__str__(plugin.held_for(queued.pod)))
             except BaseException as error:
                 answers.passed_over(name, "held_for", error)
         return "", ""

@@ -10,19 +10,29 @@ import aiohttp
 
 from mooring.config.scheduler import Extender
 from mooring.errors import MooringError
+from mooring.extender import bounded_answer
 from mooring.extender.tls import tls_context
 from mooring.extender.wire import AnswerError, BindingArgs, check_bound, encode, named
 from mooring.model.objects import Pod
+from mooring.model.texts import clipped
 
-HEADERS = {"Content-Type": "application/json"}
+HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}  # as Go's client asks
 REFUSED = "failed {verb} with extender at URL {url}, code {code}"
 TOO_LATE = 'Post "{url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
 NOT_ALLOWED = "this scheduler no longer leads, so no extender binds for it"
 UNREACHABLE = 'Post "{url}": {why}'
+TOO_LONG = "extender at URL {url} answers with more than {most} bytes, which is more than it was asked about"
+
+# How long an answer may be: whoever is shown nodes in full may give them back with all the API server has of
+# them, and all may say why a node is rejected.
+ROOM, ROOM_FOR_A_NODE, TIMES_THE_QUESTION = 1 << 20, 4096, 4
 
 
 class ExtenderError(MooringError):
     """An extender gave no answer; the message is kube-scheduler's."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(clipped(what))
 
 
 class ExtenderClient:
@@ -42,14 +52,16 @@ class ExtenderClient:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def ask(self, number: int, verb: str, body: bytes) -> bytes:
-        """The bytes an extender answers with, or ExtenderError."""
+    async def ask(self, number: int, verb: str, body: bytes, nodes: int = 1) -> bytes:
+        """The bytes an extender answers with, or ExtenderError. It is asked about so many nodes."""
         extender = self._extenders[number]
         url = f"{extender.url_prefix.rstrip('/')}/{verb}"
         if self._session is None:
             # Only here: it belongs to the loop that runs. Nobody waits for a connection of somebody else.
-            self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
-        tls = extender.tls_config
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0), auto_decompress=False
+            )
+        tls, most = extender.tls_config, ROOM + ROOM_FOR_A_NODE * nodes + TIMES_THE_QUESTION * len(body)
         try:
             async with self._session.post(
                 url,
@@ -61,11 +73,13 @@ class ExtenderClient:
             ) as response:
                 if response.status != 200:
                     raise ExtenderError(REFUSED.format(verb=verb, url=url, code=response.status))
-                return await response.read()
+                return await bounded_answer.read(response, most)
         except TimeoutError:
             raise ExtenderError(TOO_LATE.format(url=url)) from None
         except ExtenderError:
             raise
+        except bounded_answer.TooLong:
+            raise ExtenderError(TOO_LONG.format(url=url, most=most)) from None
         except Exception as error:  # whatever it is, there is no answer
             raise ExtenderError(UNREACHABLE.format(url=url, why=_why(error))) from error
 

@@ -13,6 +13,7 @@ import msgspec
 
 from mooring.errors import MooringError
 from mooring.model.objects import Node, Pod
+from mooring.model.texts import clipped
 
 T = TypeVar("T")
 NAMES_IT = "extender at URL"
@@ -21,7 +22,10 @@ Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class AnswerError(MooringError):
-    """An extender's answer says that something went wrong, or cannot be read."""
+    """An extender's answer says that something went wrong, or cannot be read. Its words are cut short."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(clipped(what))
 
 
 def named(url: str, error: Exception) -> str:

@@ -6,6 +6,7 @@ I1116 09:30:00.123456       1 decisions.py:40] "Unable to schedule pod" pod="def
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Callable
@@ -59,7 +60,7 @@ class JsonFormat(Format):
         line |= {key: _data(value) for key, value in _fields(record).items()}
         if trace := self.traceback(record):
             line["stacktrace"] = trace
-        return msgspec.json.encode(line, enc_hook=str).decode()
+        return _json(line)
 
 
 FORMATS: dict[str, Callable[[], logging.Formatter]] = {"text": TextFormat, "json": JsonFormat}
@@ -67,7 +68,14 @@ FORMATS: dict[str, Callable[[], logging.Formatter]] = {"text": TextFormat, "json
 
 def quoted(text: str) -> str:
     """A text as Go quotes it."""
-    return msgspec.json.encode(text).decode()
+    return _json(text)
+
+
+def _json(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value, enc_hook=str).decode()
+    except UnicodeEncodeError:  # what is no character is written as its number
+        return json.dumps(value, default=str)
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
@@ -84,7 +92,7 @@ def _text(value: Any) -> str:
         return str(value)
     text = reference(value) or (str(value) if isinstance(value, (str, BaseException)) else "")
     if not text and not isinstance(value, (str, BaseException)):
-        return msgspec.json.encode(value, enc_hook=str).decode()
+        return _json(value)
     if "\n" in text:  # lines stay readable
         return "<\n" + "".join(f"\t{line}\n" for line in text.splitlines()) + " >"
     return quoted(text)

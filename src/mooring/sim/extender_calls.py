@@ -24,7 +24,7 @@ class Extending:
     def ask(self, question: Consult) -> Consulted:
         pod, extender, verb, number = question.pod, question.extender, question.verb, question.number
         try:
-            answer = self._runner.run(self._client.ask(extender, verb, question.body))
+            answer = self._runner.run(self._client.ask(extender, verb, question.body, question.nodes))
         except ExtenderError as error:
             return Consulted(pod, extender, verb, number, error=str(error))
         return Consulted(pod, extender, verb, number, answer)

@@ -27,9 +27,9 @@ from mooring.errors import ApiError, MooringError
 from mooring.framework.api.writes import Write
 from mooring.framework.running.binding import ENDED, Binder, BindingFailed, BindingState, run_binding
 from mooring.model.objects import Pod, PodCondition
+from mooring.model.updates import merged
 from mooring.sim.history import History
 from mooring.sim.world.binding_api import WorldApi, run_to_end
-from mooring.sim.world.merge_patches import merged
 from mooring.sim.world.object_writes import carry_out
 from mooring.sim.world.world import World
 
@@ -84,6 +84,7 @@ class Performer:
             binder = self._binder(decision)
             if (state := self._binding_state(decision)) is None:
                 raise BindingFailed(ENDED)
+            self.api.slept_s = 0.0
             run_to_end(run_binding(state.profile, state.cycle, pod, node, patch, self.api, binder))
         except MooringError as error:
             self._tell(BindFailed(pod, node, str(error)))

@@ -58,7 +58,7 @@ def gauges_text(readings: Sequence[Reading]) -> bytes:
         for values, value in reading.series:
             assert not isinstance(value, Buckets)
             lines.append(form(*(_escaped(values[place]) for place in order), str(floatToGoString(value))))  # type: ignore[no-untyped-call]
-    return "".join(lines).encode()
+    return "".join(lines).encode("utf-8", "replace")
 
 
 def _escaped(value: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from mooring.errors import ManifestError, did_you_mean
+from mooring.framework.api.answers import shown
 from mooring.model.objects import Pod
 from mooring.workloads.keys import TOPOLOGY_SPEC
 
@@ -23,6 +24,7 @@ MUST, PREFER = "MustGather", "PreferGather"
 NOT_BY_GROUP = "is {}, and Mooring plans for a PodGroup as a whole only: none of its pods is placed"
 HARD, SOFT = "hard", "soft"
 TIER = "tier "
+INT32 = 2**31 - 1
 
 
 class GatherRule(msgspec.Struct, frozen=True):
@@ -48,7 +50,7 @@ def wish_of_annotation(text: str) -> Wish:
     """`{"gatherStrategy":[{"layer":..,"strategy":..,"podCountMultiple":..}]}`. Raises ManifestError."""
     try:
         found = msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise ManifestError.at(TOPOLOGY_SPEC, f"not JSON: {error}") from error
     listed = found.get("gatherStrategy") if isinstance(found, dict) else None
     if not isinstance(listed, list):
@@ -65,20 +67,24 @@ def _rule(data: Any, place: str) -> GatherRule:
         raise ManifestError.at(f"{place}.layer", "must name a topology layer")
     if strategy not in (MUST, PREFER):
         near = did_you_mean(str(strategy), (MUST, PREFER))
-        raise ManifestError.at(f"{place}.strategy", f"must be {MUST} or {PREFER}, not {strategy!r}.{near}")
-    if not isinstance(multiple, int) or isinstance(multiple, bool) or multiple < 0:
-        raise ManifestError.at(f"{place}.podCountMultiple", f"must be a number of pods, not {multiple!r}")
+        raise ManifestError.at(
+            f"{place}.strategy", f"must be {MUST} or {PREFER}, not {shown(strategy)}.{near}"
+        )
+    if type(multiple) is not int or not 0 <= multiple <= INT32:
+        what = f"must be a number of pods, not {shown(multiple)}"
+        raise ManifestError.at(f"{place}.podCountMultiple", what)
     return GatherRule(layer, strategy, max(multiple, 1), f"{place}.layer")
 
 
-def wish_of_kai(constraint: Mapping[str, Any], field: str = "spec.topologyConstraint") -> Wish | None:
+def wish_of_kai(constraint: Any, field: str = "spec.topologyConstraint") -> Wish | None:
     """KAI's constraint: must stay in a domain of the required level, would rather in one of the preferred.
     None when it names no topology. Raises ManifestError."""
-    topology = constraint.get("topology") or ""
-    if not topology:
+    if not constraint and (constraint is None or isinstance(constraint, dict)):
         return None
     words = {"requiredTopologyLevel": MUST, "preferredTopologyLevel": PREFER}
-    given = {name: constraint.get(name) or "" for name in words}
+    given = {name: _text(constraint, name, field) for name in ("topology", *words)}
+    if not (topology := given["topology"]):
+        return None
     rules = [GatherRule(given[name], words[name], 1, f"{field}.{name}") for name in words if given[name]]
     if not rules:
         raise ManifestError.at(field, "needs a requiredTopologyLevel or a preferredTopologyLevel")
@@ -104,12 +110,30 @@ def wish_of_volcano(said: Mapping[str, Any], field: str = "spec.networkTopology"
     return Wish((GatherRule(f"{TIER}{tier}", MUST, 1, f"{field}.highestTierAllowed"),), hyper_nodes=True)
 
 
-def wish_of_kubernetes(constraints: Mapping[str, Any] | None) -> Wish | None:
+def wish_of_kubernetes(constraints: Any, field: str = "spec.schedulingConstraints") -> Wish | None:
     """Kubernetes' constraint: all pods on nodes with the same value of a label. Raises ManifestError."""
-    listed = [key for entry in (constraints or {}).get("topology") or () if (key := entry.get("key"))]
-    if len(listed) > 1:
-        raise ManifestError.at("spec.schedulingConstraints.topology", "must not have more than one key")
-    return Wish((GatherRule(listed[0], MUST),), label=listed[0]) if listed else None
+    listed = _of_object(constraints, "topology", field) if constraints is not None else None
+    if listed is not None and not isinstance(listed, list | tuple):
+        raise ManifestError.at(f"{field}.topology", f"must be a list, not {shown(listed)}")
+    places = ((each, f"{field}.topology[{number}]") for number, each in enumerate(listed or ()))
+    keys = [key for each, place in places if (key := _text(each, "key", place))]
+    if len(keys) > 1:
+        raise ManifestError.at(f"{field}.topology", "must not have more than one key")
+    return Wish((GatherRule(keys[0], MUST),), label=keys[0]) if keys else None
+
+
+def _of_object(data: Any, name: str, field: str) -> Any:
+    if not isinstance(data, Mapping):
+        raise ManifestError.at(field, f"must be an object, not {shown(data)}")
+    return data.get(name)
+
+
+def _text(data: Any, name: str, field: str) -> str:
+    """A text of an object; "" when there is none."""
+    found = _of_object(data, name, field)
+    if found is not None and not isinstance(found, str):
+        raise ManifestError.at(f"{field}.{name}", f"must be a text, not {shown(found)}")
+    return found or ""
 
 
 def selector_of(pod: Pod) -> str:

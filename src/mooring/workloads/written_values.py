@@ -9,16 +9,17 @@ import json
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mooring.config.durations import parse_duration
 from mooring.errors import did_you_mean
 from mooring.workloads.declared import MatchPolicy
+from mooring.workloads.topology_wishes import INT32
 
 T = TypeVar("T")
 
-INT32 = 2**31 - 1
 LONGEST_NUMBER = 1000  # characters; Python refuses to read numbers of thousands of digits
+MOST_MISTAKES = 16  # of one object; all of it is told to each of its pods
 LONGEST_SHOWN = 200  # characters of a value that is wrong
 MODES = {"Strict": True, "NonStrict": False}
 POLICIES = {policy.value: policy for policy in MatchPolicy}
@@ -33,6 +34,8 @@ class Reading:
         self.mistakes: list[str] = []
 
     def wrong(self, where: str, value: object, what: str) -> None:
+        if len(self.mistakes) == MOST_MISTAKES:
+            return
         shown = value if isinstance(value, str) else json.dumps(value, default=str)
         shown = shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}..."
         self.mistakes.append(f'{where} is "{shown}": {what}')
@@ -41,13 +44,35 @@ class Reading:
         """A number of pods; None when there is none, or nothing that can be one."""
         if value is None or value == "":
             return None
-        number = _integer(value)
+        number = integer(value)
         if number is None:
             self.wrong(where, value, "not a whole number")
         elif not 0 <= number <= INT32:
             self.wrong(where, value, f"not between 0 and {INT32}")
             return None
         return number
+
+    def mapping(self, where: str, value: object) -> dict[str, Any]:
+        """An object; empty when there is none, or something else."""
+        if value is not None and not isinstance(value, dict):
+            self.wrong(where, value, "not an object")
+        return value if isinstance(value, dict) else {}
+
+    def mappings(self, where: str, value: object) -> list[tuple[str, dict[str, Any]]]:
+        """The objects of a list, each with where it is."""
+        if value is not None and not isinstance(value, list | tuple):
+            self.wrong(where, value, "not a list")
+        listed = value if isinstance(value, list | tuple) else ()
+        for number, each in enumerate(listed):
+            if not isinstance(each, dict):
+                self.wrong(f"{where}[{number}]", each, "not an object")
+        return [(f"{where}[{number}]", each) for number, each in enumerate(listed) if isinstance(each, dict)]
+
+    def name(self, where: str, value: object) -> str:
+        """A name; "" when there is none, or something else."""
+        if value is not None and not isinstance(value, str):
+            self.wrong(where, value, "not a name")
+        return value if isinstance(value, str) else ""
 
     def total(self, where: str, value: str | None, least: int, least_from: str) -> int:
         number = self.count(where, value)
@@ -114,7 +139,8 @@ class Reading:
         return value
 
 
-def _integer(value: object) -> int | None:
+def integer(value: object) -> int | None:
+    """A whole number, as a number or in digits; None for anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):

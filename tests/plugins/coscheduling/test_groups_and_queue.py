@@ -32,12 +32,12 @@ def test_members_come_by_gang_index_priority_and_age() -> None:
         member("urgent", "a", 1, groups=A_AND_B, priority=5),
         member("second", "a", 1, groups=A_AND_B, index=2),
         member("first", "a", 1, groups=A_AND_B, index=0),
-        member("odd", "b", 1, groups=A_AND_B, index="x"),
+        member("mistaken", "b", 1, groups=A_AND_B, index="x"),
         member("b", "b", 1, groups=A_AND_B),
     ]
     hand.see(*pods)
     group = group_of(hand, pods[0])
-    assert [each.name for each in group.members] == ["b", "odd", "first", "second", "urgent", "old", "young"]
+    assert [each.name for each in group.members] == ["b", "first", "second", "urgent", "old", "young"]
     assert (group.key, group.needed) == ("default/a,default/b", 2)
     assert group.title == "gang group default/a,default/b"
     assert [gang.id for gang in hand.plugin.gangs.groups[group.key].gangs()] == ["default/b", "default/a"]

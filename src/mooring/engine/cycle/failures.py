@@ -95,16 +95,17 @@ class Failures:
     def fail(self, queued: QueuedPod, end: Unfit | NoNodes | Failed) -> Wait:
         """The pod goes back to the queue with what is known of why. A plugin that failed rejects nothing,
         so no event can help: the pod is tried again after its back-off."""
-        parts, pod, message = self._parts, queued.pod, end.message
+        parts, pod = self._parts, queued.pod
         unfit = end if type(end) is Unfit else None
         queued.unschedulable_plugins = unfit.why.plugins if unfit else frozenset()
         queued.pending_plugins = unfit.why.pending_plugins if unfit else frozenset()
         parts.queue.failed(queued, parts.now)
-        parts.stories.undone(pod, message)
         nominated = unfit.nominated if unfit else ""
         if nominated is not None:
             parts.nominator.nominate(pod, nominated)
         blamed = end.plugin if type(end) is Failed else ""
         plugins = (blamed,) if blamed else tuple(sorted(queued.rejectors))
         reason = SCHEDULER_ERROR if type(end) is Failed else UNSCHEDULABLE
-        return parts.words.said(Wait(pod, reason, message, plugins, nominated), parts.now)
+        wait = Wait(pod, reason, end.message, plugins, nominated)
+        parts.stories.undone(pod, wait.message)
+        return parts.words.said(wait, parts.now)

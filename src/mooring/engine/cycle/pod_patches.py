@@ -11,6 +11,7 @@ from mooring.framework.api import answers
 from mooring.framework.api.cycle import Cycle
 from mooring.framework.running.profile import Hook
 from mooring.model.objects import Pod
+from mooring.model.updates import unchangeable
 
 
 def merge_patches(hooks: Iterable[Hook], cycle: Cycle, pod: Pod, node_name: str) -> dict[str, Any]:
@@ -23,7 +24,11 @@ def merge_patches(hooks: Iterable[Hook], cycle: Cycle, pod: Pod, node_name: str)
         if type(patch) is not dict:
             what = f"returned {answers.shown(patch)}, which is not a dict"
             raise answers.failed(name, "pre_bind_patch", what)
-        _merge(merged, answers.call(name, "pre_bind_patch", _as_json, patch), name, "")
+        plain = answers.call(name, "pre_bind_patch", _as_json, patch)
+        if field := unchangeable(pod, plain):
+            what = f"wants to change {field}, which the API server lets nobody change"
+            raise answers.failed(name, "pre_bind_patch", what)
+        _merge(merged, plain, name, "")
     return merged
 
 

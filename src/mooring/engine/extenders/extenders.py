@@ -174,7 +174,8 @@ class Extenders:
             nodes = self._parts.cluster.nodes
             known = (nodes.object_at(nodes.rows[name]) for name in names if name in nodes.rows)
             body = ExtenderArgs(pod, nodes=NodeList(tuple(known)))
-        return Consult(consultation.queued.pod, number, verb, encode(body), consultation.number)
+        asked = consultation.number, len(names)
+        return Consult(consultation.queued.pod, number, verb, encode(body), *asked)
 
     def _interested(self, numbers: Sequence[int], pod: Pod) -> list[int]:
         return [number for number in numbers if is_interested(self._all[number], pod)]

@@ -14,9 +14,11 @@ from mooring.engine.events import Consulted
 from mooring.engine.placement.full_evaluation import rows_mask
 from mooring.engine.queue.queued_pod import QueuedPod
 from mooring.extender.wire import AnswerError, FilterResult, HostPriority
+from mooring.framework.api.answers import LONGEST_REASON
 from mooring.framework.api.normalize import MAX_SCORE
 from mooring.framework.api.status import Status, unresolvable, unschedulable
 from mooring.model.objects import Pod
+from mooring.model.texts import clipped
 
 MAX_PRIORITY = 10  # extenders score from 0 to 10
 LARGEST = 2**62  # of what extenders add: an answer far out of range must not upset the sum
@@ -124,5 +126,5 @@ def _distinct(names: Sequence[str], count: int) -> Sequence[str]:
 
 def _given(reasons: Mapping[str, str], status: Callable[[str], Status]) -> dict[str, Status]:
     """The statuses of nodes; those with the same reason share one."""
-    shared = {reason: status(reason) for reason in set(reasons.values())}
+    shared = {reason: status(clipped(reason, LONGEST_REASON)) for reason in set(reasons.values())}
     return {name: shared[reason] for name, reason in reasons.items()}

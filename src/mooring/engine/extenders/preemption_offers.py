@@ -106,7 +106,8 @@ class Offering:
         else:
             full = {room.node: Victims(room.victims, room.violations) for room in rooms}
             body = PreemptionArgs(pod, node_name_to_victims=full)
-        return Consult(offered.queued.pod, number, extender.preempt_verb, encode(body), offered.number)
+        asked = offered.number, len(rooms)
+        return Consult(offered.queued.pod, number, extender.preempt_verb, encode(body), *asked)
 
     def take_in(self, offered: Offered, event: Consulted) -> str:
         """Takes an answer in. Returns what went wrong, if that matters."""

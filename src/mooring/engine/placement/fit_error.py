@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -11,8 +12,11 @@ import numpy as np
 from mooring.cluster.columns import Bools, Rows
 from mooring.cluster.nodes import NodeTable
 from mooring.framework.api.status import Code, Status
+from mooring.model.texts import LONGEST_MESSAGE, LONGEST_SAID, clipped, fitting, with_more
 
 NO_NODES = "no nodes available to schedule pods"
+MOST_REASONS = 256  # of a message
+ROOM_FOR_REASONS = LONGEST_MESSAGE - LONGEST_SAID  # characters: others say something too
 
 
 class NodeStatuses(Mapping[str, Status]):
@@ -77,9 +81,19 @@ class FitError(msgspec.Struct, frozen=True):
         text = f"0/{self.nodes} nodes are available:"
         if self.pre_filter_message:
             text += f" {self.pre_filter_message}."
-        elif reasons := sorted(f"{count} {reason}" for reason, count in self.histogram().items()):
+        elif reasons := _counted(self.histogram()):
             text += f" {', '.join(reasons)}."
-        return f"{text} {post_filter}" if post_filter else text
+        return clipped(f"{text} {post_filter}" if post_filter else text, LONGEST_MESSAGE)
+
+
+def _counted(histogram: Mapping[str, int]) -> list[str]:
+    """Reasons with the numbers of nodes, sorted as kube-scheduler sorts them. Of too many, those that most
+    nodes give, and how many more there are."""
+    counts: Iterable[tuple[str, int]] = histogram.items()
+    if len(histogram) > MOST_REASONS or sum(map(len, histogram)) > ROOM_FOR_REASONS:
+        counts = heapq.nsmallest(MOST_REASONS, counts, key=lambda each: (-each[1], each[0]))
+    kept = fitting((f"{count} {reason}" for reason, count in counts), ROOM_FOR_REASONS)
+    return with_more(sorted(kept), len(histogram))
 
 
 def overlaid(why: FitError, by_row: Mapping[int, Status], plugin: str) -> FitError:

@@ -19,10 +19,11 @@ import msgspec
 import numpy as np
 
 from mooring.cluster.columns import Rows
-from mooring.errors import ApiError, PluginFailed, ScopeError, wants_the_end
+from mooring.errors import ApiError, PluginFailed, PointTimedOut, ScopeError, wants_the_end
 from mooring.framework.api.normalize import MAX_SCORE
 from mooring.framework.api.status import Code, Status
 from mooring.model.objects import ObjectMeta, Pod
+from mooring.model.texts import LONGEST_SAID, clean, clipped, fitting, with_more
 
 log = logging.getLogger("mooring.plugins")
 _logged: set[tuple[str, str, str]] = set()
@@ -42,11 +43,33 @@ PREFIX = {
     "bind": 'running Bind plugin "{0}": ',
 }
 
-MOST_SAID = 8192  # characters of a message; the API server takes no Event of more than 1024, people read less
 MOST_REASONS = 64  # of a status
 LONGEST_REASON = 1024
+ROOM_FOR_REASONS = LONGEST_SAID  # characters of all of them: every node may have a status of its own
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-_short = Repr()
+KNOWN = frozenset({"builtins", "numpy", "fractions", "decimal", "datetime"})  # whose values say what they are
+
+
+class _Short(Repr):
+    """Shows values of Python's own types, and of Mooring's by their fields. Of any other it says only what it
+    is: its own words may never come to an end."""
+
+    def repr1(self, x: Any, level: int) -> str:
+        kind = type(x)
+        if issubclass(kind, msgspec.Struct) and kind.__module__.startswith("mooring."):
+            if level <= 0:
+                return f"{kind.__name__}(...)"
+            fields = kind.__struct_fields__
+            inner = ", ".join(f"{name}={self.repr1(getattr(x, name), level - 1)}" for name in fields)
+            return clipped(f"{kind.__name__}({inner})", self.maxother)
+        if kind is np.ndarray and x.dtype.hasobject:
+            return f"<{kind.__name__}>"
+        if issubclass(kind, (type, Code)) or kind.__module__ in KNOWN:
+            return super().repr1(x, level)
+        return f"<{kind.__name__}>"
+
+
+_short = _Short()
 _short.maxstring = _short.maxother = _short.maxlong = 200
 
 # Answers that were checked lately, by their ids, and what came of them: plugins give the very same again.
@@ -101,13 +124,9 @@ class Rejections(msgspec.Struct, frozen=True):
 def shown(value: Any) -> str:
     """An answer in a message: short, the same in every run, and whatever it does when it is looked at."""
     try:
-        return _ADDRESS.sub("", _short.repr(value))
-    except (Exception, SystemExit):
+        return clean(_ADDRESS.sub("", _short.repr(value)))
+    except (Exception, SystemExit, PointTimedOut):
         return f"<{type(value).__name__}>"
-
-
-def clipped(text: str, most: int = MOST_SAID) -> str:
-    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def failed(plugin: str, point: str, what: str) -> PluginFailed:
@@ -181,6 +200,8 @@ def _new_status(plugin: str, point: str, answer: Any, codes: Collection[Code] | 
     kind = type(answer)
     if kind is not Status and not issubclass(kind, Status):  # `isinstance` would ask the answer itself
         raise failed(plugin, point, f"returned {shown(answer)}, which is neither a Status nor None")
+    if kind is not Status:  # whatever its fields do when they are read is still its plugin's doing
+        answer = call(plugin, point, _plain, answer)
     code = answer.code
     if type(code) is not Code:
         raise failed(plugin, point, f"returned a Status whose code is {shown(code)}, which is no Code")
@@ -196,13 +217,19 @@ def _new_status(plugin: str, point: str, answer: Any, codes: Collection[Code] | 
     return given.by(plugin) if type(given.plugin) is str else msgspec.structs.replace(given, plugin=plugin)
 
 
+def _plain(answer: Status) -> Status:
+    return Status(answer.code, answer.reasons, answer.plugin, answer.timeout_s)
+
+
 def _sound(reasons: Any) -> bool:
     if type(reasons) is not tuple or len(reasons) > MOST_REASONS:
         return False
-    for reason in reasons:  # noqa: SIM110 - quicker than `all`, and every rejection comes by
-        if type(reason) is not str or len(reason) > LONGEST_REASON:
+    room = ROOM_FOR_REASONS
+    for reason in reasons:
+        if type(reason) is not str or len(reason) > LONGEST_REASON or not reason.isascii():
             return False
-    return True
+        room -= len(reason)
+    return room >= 0
 
 
 def _mended(plugin: str, point: str, status: Status) -> Status:
@@ -211,8 +238,9 @@ def _mended(plugin: str, point: str, status: Status) -> Status:
     if not (type(reasons) is tuple and all(issubclass(type(reason), str) for reason in reasons)):
         what = f"whose reasons are {shown(reasons)}, which is not a tuple of strings"
         raise failed(plugin, point, f"returned a Status {what}")
-    plain = (clipped(str.__str__(reason), LONGEST_REASON) for reason in reasons[:MOST_REASONS])
-    return msgspec.structs.replace(status, reasons=tuple(plain))
+    plain = [clipped(str.__str__(reason), LONGEST_REASON) for reason in reasons[:MOST_REASONS]]
+    kept = with_more(fitting(plain, ROOM_FOR_REASONS), len(reasons))
+    return msgspec.structs.replace(status, reasons=tuple(kept))
 
 
 def is_number(value: Any) -> bool:
@@ -230,7 +258,9 @@ def score(plugin: str, answer: Any, *, raw: bool) -> int:
             if issubclass(type(answer), (bool, np.bool_)):  # Python counts with them; no score all the same
                 raise TypeError
             answer = int(index(answer))
-        except Exception:
+        except BaseException as error:
+            if wants_the_end(error):
+                raise
             raise failed(plugin, "score", f"returned {shown(answer)}, which is not an integer") from None
     if not raw and not 0 <= answer <= MAX_SCORE:
         raise out_of_range(plugin, answer)

@@ -39,4 +39,4 @@ def check_write(write: Write) -> None:
         or type(write.body) is not dict
     ):
         raise TypeError(f"{shown(write)} is no write")
-    msgspec.json.encode(write.body)
+    msgspec.json.encode(write)

@@ -20,6 +20,7 @@ from mooring.framework.running.inspection import (
     place_of,
     source_of,
 )
+from mooring.model.texts import clean
 
 
 class Registry:
@@ -40,6 +41,10 @@ class Registry:
     def add(self, plugin: type[Plugin], *, trusted: bool = False) -> str:
         """Registers a class after looking it over. A trusted one (built in) is not rehearsed."""
         check_plugin(plugin)
+        if clean(plugin.name) != plugin.name:
+            raise PolicyError.at(
+                place_of(plugin), f"its name, {plugin.name!a}, is no text that can be written"
+            )
         known = self._classes.get(plugin.name)
         if known is not None and known is not plugin and _another(known, plugin):
             where = known.__module__ if built_in(known) else place_of(known)

@@ -23,6 +23,8 @@ from mooring.model.objects import Pod
 Binder = Callable[[Pod, str], Awaitable[bool]]  # an extender; False leaves the pod to the bind plugins
 
 
+LONGEST_BINDING_S = 900.0  # where policies take part; as long as a pod may wait at permit
+NOT_DONE = f"not done after {LONGEST_BINDING_S:g} s"
 ENDED = "binding: the attempt has ended meanwhile"
 
 
@@ -41,6 +43,13 @@ class BindingState(NamedTuple):
 
 class BindingFailed(MooringError):
     """The pod could not be bound; the message says which plugin says so."""
+
+
+def seconds_of_sleep(seconds: Any) -> float:
+    """How long a plugin wants to sleep: no longer than no binding lasts. ValueError when it is no number."""
+    if not answers.is_number(seconds):
+        raise ValueError(f"{answers.shown(seconds)} is no number of seconds")
+    return float(max(0.0, min(seconds, 2 * LONGEST_BINDING_S)))
 
 
 async def run_binding(

@@ -23,6 +23,7 @@ from mooring.errors import (
     Unauthorized,
     Unreachable,
 )
+from mooring.framework.running.binding import seconds_of_sleep
 from mooring.kube.client import MERGE, Client
 from mooring.kube.http.backoff import Backoff, Pace
 from mooring.kube.http.call_slots import BINDING, Slots
@@ -128,7 +129,7 @@ class KubeApi:
 
     async def sleep(self, seconds: float) -> None:
         with self._parked():
-            await self._sleep(seconds)
+            await self._sleep(seconds_of_sleep(seconds))
 
     async def _bind(self, pod: Pod, node_name: str) -> None:
         meta, resends = pod.metadata, RESENDS

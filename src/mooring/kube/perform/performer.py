@@ -29,7 +29,15 @@ from mooring.engine.events import BindFailed, Bound, Consulted, Event, EvictFail
 from mooring.errors import ApiError, MooringError
 from mooring.extender.client import ExtenderClient
 from mooring.framework.api.writes import Write
-from mooring.framework.running.binding import ENDED, Binder, BindingFailed, BindingState, run_binding
+from mooring.framework.running.binding import (
+    ENDED,
+    LONGEST_BINDING_S,
+    NOT_DONE,
+    Binder,
+    BindingFailed,
+    BindingState,
+    run_binding,
+)
 from mooring.kube.client import Client
 from mooring.kube.http.call_slots import BINDING, STATUS, Slots
 from mooring.kube.http.write_fence import NotLeading
@@ -50,7 +58,6 @@ ASKING = 64  # questions to extenders at a time; fewer than the connections an e
 PREEMPTED = "preempted"
 FINISHED = ("Succeeded", "Failed")
 NOBODY_ASKS = "an engine with extenders needs somebody to ask them"
-LONGEST_BINDING_S = 900.0  # where policies take part; as long as a pod may wait at permit
 STOPPING = "the scheduler is shutting down"
 
 
@@ -116,7 +123,10 @@ class KubePerformer:
     def perform(self, decision: Decision) -> None:
         """Begins to carry out a decision. Must be called in the running loop."""
         if not self._closing:
-            self._doers[type(decision)](decision)
+            try:
+                self._doers[type(decision)](decision)
+            except Exception:  # whatever it is, it is about this one
+                log.exception("beginning to carry out %s of %s", type(decision).__name__, _about(decision))
         elif isinstance(decision, Bind):
             self._give_back(decision)
         elif isinstance(decision, Evict):
@@ -369,7 +379,7 @@ class KubePerformer:
         assert self._extenders is not None, NOBODY_ASKS
         pod, extender, verb, number = decision.pod, decision.extender, decision.verb, decision.number
         try:
-            answer = await self._extenders.ask(extender, verb, decision.body)
+            answer = await self._extenders.ask(extender, verb, decision.body, decision.nodes)
         except MooringError as error:
             self._tell(Consulted(pod, extender, verb, number, error=str(error)))
         else:
@@ -378,6 +388,12 @@ class KubePerformer:
     def _tell(self, event: Event) -> None:
         if not self._halted:
             self._listener(event)
+
+
+def _about(decision: Decision) -> str:
+    """Who a decision is about, in words."""
+    about: Any = getattr(decision, "pod", None) or getattr(decision, "about", None) or decision
+    return str(about.key)
 
 
 def _why_called_off(evict: Evict) -> str:
@@ -391,7 +407,7 @@ async def _in_time(binding: Coroutine[Any, Any, None]) -> None:
             await binding
     except TimeoutError as error:
         notes = "; ".join(getattr(error.__cause__, "__notes__", ("binding",)))
-        raise BindingFailed(f"{notes}: not done after {LONGEST_BINDING_S:g} s") from error
+        raise BindingFailed(f"{notes}: {NOT_DONE}") from error
 
 
 def _is_being_cancelled() -> bool:

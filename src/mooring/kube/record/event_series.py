@@ -7,6 +7,7 @@ import msgspec
 from mooring.cluster.newest_entries import Recent
 from mooring.kube.request_bodies import micro_timestamp
 from mooring.model.objects import Node, Object, Pod
+from mooring.model.texts import clean
 
 NOTE_BYTES = 1024  # the API server takes no more
 CUT = " ..."
@@ -125,6 +126,7 @@ def reference_to(about: Pod | Node | Object | Reference) -> Reference:
 
 def cut_short(note: str) -> str:
     """A note of at most as many bytes as the API server takes."""
+    note = clean(note[: NOTE_BYTES + 1])
     if len(note) * 4 <= NOTE_BYTES or len(data := note.encode()) <= NOTE_BYTES:
         return note
     return data[: NOTE_BYTES - len(CUT)].decode("utf-8", "ignore") + CUT

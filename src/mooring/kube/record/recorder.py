@@ -95,7 +95,7 @@ class Recorder:
         related: Pod | Node | Object | Reference | None = None,
     ) -> None:
         """Has an Event written some time soon."""
-        meta = about if isinstance(about, Reference) else about.metadata
+        meta, note = about if isinstance(about, Reference) else about.metadata, cut_short(note)
         key = (reason, meta.uid or meta.name, meta.namespace, note, controller, type_)
         now_ns = self._now_ns()
         told = self._memory.find(key)
@@ -114,7 +114,7 @@ class Recorder:
             type_,
             reason,
             action,
-            cut_short(note),
+            note,
             controller,
             f"{controller}-{self._host}",
             reference_to(about),
@@ -211,6 +211,10 @@ class Recorder:
                     return
             except ApiError as error:
                 self._give_up(told, error)
+                return
+            except Exception:  # whatever it is, it is about this one
+                self.dropped += 1
+                log.exception("recording Event %s about %s", told.event.reason, told.event.regarding.name)
                 return
             finally:
                 slots.give(EVENT)

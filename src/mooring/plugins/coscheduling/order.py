@@ -8,6 +8,7 @@ from mooring.framework.api.queued import Queued
 from mooring.model.objects import Pod
 from mooring.workloads.gang import Gang, Member
 from mooring.workloads.keys import SUB_PRIORITY, TOPOLOGY_INDEX
+from mooring.workloads.written_values import integer
 
 LAST = 2**31
 
@@ -27,22 +28,15 @@ def _rank(member: Member) -> tuple[int, int, str, str]:
 
 def index_of(pod: Pod) -> int:
     """A pod's rank in the network; those that have none come last."""
-    index = _integer(pod.metadata.annotations.get(TOPOLOGY_INDEX, ""))
-    return LAST if index is None or index < 0 else index
+    index = integer(pod.metadata.annotations.get(TOPOLOGY_INDEX, ""))
+    return LAST if index is None or not 0 <= index < LAST else index
 
 
 def sort_key(queued: Queued, gang: Gang | None) -> SortKey:
     """Priority, sub-priority, then whoever waits longer: a gang since it was created."""
     pod = queued.pod
-    sub_priority = _integer(pod.metadata.labels.get(SUB_PRIORITY, "")) or 0
+    sub_priority = integer(pod.metadata.labels.get(SUB_PRIORITY, "")) or 0
     first = -(pod.spec.priority or 0), -sub_priority
     if gang is None:
         return (*first, queued.timestamp, "", "", pod.metadata.name)
     return (*first, gang.group.created, gang.group.id, gang.id, pod.metadata.name)
-
-
-def _integer(text: str) -> int | None:
-    try:
-        return int(text)
-    except ValueError:
-        return None

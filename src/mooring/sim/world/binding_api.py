@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
-from mooring.errors import MooringError
+from mooring.errors import ApiError, MooringError
+from mooring.framework.running.binding import LONGEST_BINDING_S, NOT_DONE, seconds_of_sleep
 from mooring.model.objects import Pod
 from mooring.sim.world.world import World
 
@@ -15,6 +16,7 @@ class WorldApi:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self.slept_s = 0.0  # in the binding that is under way
 
     async def bind(self, pod: Pod, node_name: str) -> None:
         self._world.bind(pod.key, node_name, uid=pod.uid)
@@ -26,7 +28,11 @@ class WorldApi:
         return self._world.store.find(kind, key)
 
     async def sleep(self, seconds: float) -> None:
-        """Whatever follows from a call has happened when the call returns: there is nothing to wait for."""
+        """Whatever follows from a call has happened when the call returns: there is nothing to wait for. Who
+        would sleep for longer than any binding lasts is given up, as in a real cluster."""
+        self.slept_s += seconds_of_sleep(seconds)
+        if self.slept_s >= LONGEST_BINDING_S:
+            raise ApiError(504, NOT_DONE)
 
 
 def run_to_end(coroutine: Coroutine[Any, Any, None]) -> None:

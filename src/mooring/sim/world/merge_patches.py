@@ -9,32 +9,30 @@ from msgspec.structs import replace
 
 from mooring.errors import ApiError
 from mooring.model.objects import Node, Object, ObjectMeta, Pod
+from mooring.model.updates import merged, unchangeable
 
 Patched = TypeVar("Patched", Pod, Node)
 
 
-def merged(data: Any, patch: Any) -> Any:
-    """RFC 7386: mappings merge, null removes, anything else replaces."""
-    if not isinstance(patch, dict):
-        return patch
-    result = dict(data) if isinstance(data, dict) else {}
-    for key, value in patch.items():
-        if value is None:
-            result.pop(key, None)
-        else:
-            result[key] = merged(result.get(key), value)
-    return result
-
-
 def patched(value: Patched, patch: dict[str, Any]) -> Patched:
-    """A pod or node with a patch merged in. Parts the patch leaves alone stay the same objects."""
+    """A pod or node with a patch merged in. Parts the patch leaves alone stay the same objects. ApiError
+    when it changes what nobody may change, or is no longer what it should be."""
+    if field := unchangeable(value, patch):
+        raise _invalid(value, f"{field}: Forbidden: updates may not change this field")
     changes = {}
     for part in ("metadata", "spec", "status"):
         if part in patch:
             old = getattr(value, part)
             data = merged(msgspec.to_builtins(old), patch[part])
-            changes[part] = msgspec.convert(data, type(old))
+            try:
+                changes[part] = msgspec.convert(data, type(old))
+            except msgspec.ValidationError as error:
+                raise _invalid(value, f"{part}: Invalid value: {error}") from None
     return replace(value, **changes)
+
+
+def _invalid(value: Pod | Node, what: str) -> ApiError:
+    return ApiError(422, f'{type(value).__name__} "{value.metadata.name}" is invalid: {what}')
 
 
 def check_version(value: Object, patch: dict[str, Any]) -> None:

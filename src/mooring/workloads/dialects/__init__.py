@@ -7,12 +7,13 @@ import msgspec
 from mooring.model.objects import Pod
 from mooring.workloads.declared import Declared, Dialect
 from mooring.workloads.dialects.kai_pod_group import Kai
-from mooring.workloads.dialects.koordinator import TWO_NAMES, Koordinator
+from mooring.workloads.dialects.koordinator import TWO_NAMES, Koordinator, note
 from mooring.workloads.dialects.kubernetes_pod_group import Kubernetes
 from mooring.workloads.dialects.kubernetes_workload import Workload
 from mooring.workloads.dialects.scheduler_plugins_pod_group import SchedulerPlugins
 from mooring.workloads.dialects.volcano_pod_group import Volcano
-from mooring.workloads.keys import NAMING_ANNOTATIONS, NAMING_LABELS
+from mooring.workloads.keys import NAMING_ANNOTATIONS, NAMING_LABELS, TOPOLOGY_INDEX
+from mooring.workloads.written_values import Reading
 
 DIALECTS: tuple[Dialect, ...] = (
     Koordinator(),
@@ -44,8 +45,11 @@ def is_member(pod: Pod) -> bool:
 def declared_by(pod: Pod) -> Declared | None:
     """The gang a pod belongs to. One that declares two belongs to the first, and says so as a mistake."""
     found = [declared for dialect in DIALECTS if (declared := dialect.declared(pod)) is not None]
-    if len(found) < 2:
-        return found[0] if found else None
-    first, second = found[:2]
-    two = TWO_NAMES.format(first.said, second.said)
-    return msgspec.structs.replace(first, mistakes=(two, *first.mistakes))
+    if not found:
+        return None
+    first, mistakes = found[0], [TWO_NAMES.format(found[0].said, other.said) for other in found[1:2]]
+    if (index := pod.metadata.annotations.get(TOPOLOGY_INDEX)) is not None:  # each pod has its own
+        reading = Reading()
+        reading.count(note(TOPOLOGY_INDEX), index)
+        mistakes += reading.mistakes
+    return msgspec.structs.replace(first, mistakes=(*mistakes, *first.mistakes)) if mistakes else first

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from mooring.errors import ManifestError
 from mooring.framework.api.handle import Lister
 from mooring.model.objects import Object, Pod
-from mooring.model.plain import part
 from mooring.workloads import keys
 from mooring.workloads.declared import Part, Terms
 from mooring.workloads.dialects.pod_group_fields import NamedInMetadata, field, mappings, spec_of
@@ -30,8 +29,9 @@ class Kai(NamedInMetadata):
         return pod.labels.get(keys.KAI_SUB_GROUP, "").lower()
 
     def terms(self, found: Object, entry: str, listers: Mapping[str, Lister]) -> Terms | None:
-        spec, reading = spec_of(found), Reading()
-        parts = _leaves(found, reading)
+        reading = Reading()
+        spec = reading.mapping(field(found, "spec"), found.data.get("spec"))
+        parts = _leaves(field(found, "spec.subGroups"), spec.get("subGroups"), reading)
         least = reading.count(field(found, "spec.minMember"), spec.get("minMember"))
         return Terms(
             least=sum(part.least for part in parts) if parts else max(least or 0, 1),
@@ -45,10 +45,10 @@ class Kai(NamedInMetadata):
         """That of the PodGroup, and of sub-groups that all its pods are in. Others that must hold are a
         mistake."""
         spec = spec_of(found)
-        wish = wish_of_kai(part(spec, "topologyConstraint"), field(found, "spec.topologyConstraint"))
+        wish = wish_of_kai(spec.get("topologyConstraint"), field(found, "spec.topologyConstraint"))
         for number, each in enumerate(mappings(spec.get("subGroups"))):
             where = field(found, f"spec.subGroups[{number}].topologyConstraint")
-            own = wish_of_kai(part(each, "topologyConstraint"), where)
+            own = wish_of_kai(each.get("topologyConstraint"), where)
             if own is None or all(rule.strategy != MUST for rule in own.rules) or _is_implied(own, wish):
                 continue
             if not _has_all(spec, str(each.get("name") or "").lower()) or not _is_alike(own, wish):
@@ -87,14 +87,18 @@ def _has_all(spec: dict[str, Any], name: str) -> bool:
     return all(is_below(group) for group in parents.keys() - set(parents.values()))
 
 
-def _leaves(found: Object, reading: Reading) -> tuple[Part, ...]:
+def _leaves(where: str, given: object, reading: Reading) -> tuple[Part, ...]:
     """The sub-groups that have no sub-groups themselves; the minimum of others says nothing."""
-    groups = mappings(spec_of(found).get("subGroups"))
-    parents = {str(each.get("parent") or "").lower() for each in groups}
-    leaves = []
-    for number, each in enumerate(groups):
-        name = str(each.get("name") or "").lower()
+    groups = reading.mappings(where, given)
+    parents = {reading.name(f"{place}.parent", each.get("parent")).lower() for place, each in groups}
+    leaves: dict[str, Part] = {}
+    for place, each in groups:
+        name = reading.name(f"{place}.name", each.get("name")).lower()
+        if name in leaves:
+            reading.wrong(f"{place}.name", name, "the name of another sub-group too")
         if name and name not in parents:
-            least = reading.count(field(found, f"spec.subGroups[{number}].minMember"), each.get("minMember"))
-            leaves.append(Part(name, max(least or 0, 1)))
-    return tuple(leaves)
+            least = reading.count(f"{place}.minMember", each.get("minMember"))
+            leaves[name] = Part(name, max(least or 0, 1))
+    if groups and not leaves and not reading.mistakes:
+        reading.wrong(where, given, "not one sub-group with a name that is no other's parent")
+    return tuple(leaves.values())

@@ -45,7 +45,8 @@ class Kubernetes(Dialect):
         return terms if terms is None else msgspec.structs.replace(terms, whole=mode == WHOLE)
 
     def wish(self, found: Object) -> Wish | None:
-        return wish_of_kubernetes(part(spec_of(found), "schedulingConstraints"))
+        constraints = spec_of(found).get("schedulingConstraints")
+        return wish_of_kubernetes(constraints, field(found, "spec.schedulingConstraints"))
 
     def not_there(self, gang_id: str, pod: Pod) -> str:
         return NO_POD_GROUP.format(gang_id.partition("/")[2])
@@ -58,7 +59,7 @@ def policy_terms(found: Object, where: str, policy: dict[str, Any]) -> Terms | N
     """Basic pods go one by one; a gang has a minimum."""
     reading = Reading()
     if "gang" in policy:
-        count = part(policy["gang"]).get("minCount")
+        count = reading.mapping(field(found, f"{where}.gang"), policy["gang"]).get("minCount")
         least = reading.count(field(found, f"{where}.gang.minCount"), count)
     else:
         least = 0 if "basic" in policy else None

@@ -56,7 +56,8 @@ def field(found: Object, path: str) -> str:
 
 def pod_group_terms(found: Object) -> Terms | None:
     """None when it has no minimum that can be read."""
-    spec, notes, reading = spec_of(found), found.metadata.annotations, Reading()
+    notes, reading = found.metadata.annotations, Reading()
+    spec = reading.mapping(field(found, "spec"), found.data.get("spec"))
     least = reading.count(field(found, "spec.minMember"), spec.get("minMember"))
     seconds = reading.count(
         field(found, "spec.scheduleTimeoutSeconds"), spec.get("scheduleTimeoutSeconds") or None

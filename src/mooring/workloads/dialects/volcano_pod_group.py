@@ -27,9 +27,10 @@ class Volcano(NamedInMetadata):
         return pod.annotations.get(keys.VOLCANO_TASK, "")
 
     def terms(self, found: Object, entry: str, listers: Mapping[str, Lister]) -> Terms | None:
-        spec, reading = spec_of(found), Reading()
+        reading = Reading()
+        spec = reading.mapping(field(found, "spec"), found.data.get("spec"))
         least = reading.count(field(found, "spec.minMember"), spec.get("minMember"))
-        tasks = part(spec, "minTaskMember")
+        tasks = reading.mapping(field(found, "spec.minTaskMember"), spec.get("minTaskMember"))
         counts = {
             name: reading.count(field(found, f"spec.minTaskMember.{name}"), value)
             for name, value in tasks.items()

@@ -9,6 +9,8 @@ import msgspec
 from mooring.plugins.coscheduling.topology.layers import Layout, domain_word
 from mooring.workloads.topology_wishes import MUST, Wish
 
+LARGEST = 2**31
+
 
 class Rules(msgspec.Struct, frozen=True):
     """Rules as the solver has them, for the layers of one tree."""
@@ -21,7 +23,7 @@ class Rules(msgspec.Struct, frozen=True):
         """What pods of a domain are a multiple of because of all layers from its own down."""
         found: list[int] = [1]
         for multiple in reversed(self.multiples):
-            found.append(lcm(found[-1], multiple))
+            found.append(_common(found[-1], multiple))
         return tuple(reversed(found[1:]))
 
 
@@ -30,10 +32,15 @@ def rules_for(layout: Layout, wish: Wish) -> Rules:
     must, multiples = 0, [1] * len(layout.names)
     for rule in wish.rules:
         depth = layout.depth(rule.layer, rule.field)
-        multiples[depth] = lcm(multiples[depth], rule.multiple)
+        multiples[depth] = _common(multiples[depth], rule.multiple)
         if rule.strategy == MUST:
             must = max(must, depth)
     return Rules(must, tuple(multiples))
+
+
+def _common(one: int, other: int) -> int:
+    """The least common multiple; the largest is more pods than any gang has, and stands for all beyond."""
+    return min(lcm(one, other), LARGEST)
 
 
 def multiples_in_words(layout: Layout, rules: Rules) -> str:
