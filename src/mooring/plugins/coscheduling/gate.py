@@ -15,8 +15,6 @@ from mooring.workloads.gang_words import disagreement
 
 RESTS = "{}: one of its pods found no place, and all are tried again in a while"
 INCOMPLETE = "its gang cannot be tried yet"  # why not is told when it is asked for: few pods wait that long
-    "its gang cannot be tried yet"  # which is all the gate says: why not is told when it is asked for
-)
 REPRESENTED = "{}: {} is tried for all of its pods"
 
 
