@@ -48,6 +48,7 @@ OTHERS = (
     definition(KAI, "PodGroup", "podgroups"),
     definition(VOLCANO, "PodGroup", "podgroups"),
     definition("kai.scheduler/v1alpha1", "Topology", "topologies", "Cluster"),
+    definition("topology.volcano.sh/v1alpha1", "HyperNode", "hypernodes", "Cluster"),
 )
 
 
