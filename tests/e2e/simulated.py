@@ -16,7 +16,14 @@ import msgspec
 from e2e.api import Object
 from mooring.app.making import make_engine, read_config
 from mooring.config.load import SchedulerConfig
-from mooring.engine.decisions import Evict
+from mooring.engine.decisions import (
+    ASKING_EXTENDER,
+    HELD_BACK,
+    IN_LINE,
+    WAITING_AT_PERMIT,
+    WAITING_AT_PRE_BIND,
+    Evict,
+)
 from mooring.engine.events import Event, NodeAdded, NodeDeleted, ObjectAdded, PodAdded, PodDeleted
 from mooring.framework.loading.registry import Registry
 from mooring.model.objects import Pod
@@ -147,10 +154,16 @@ class Played(Simulation):
         return story_of(pods, events, self.uids)
 
 
+HOLDS = frozenset({HELD_BACK, WAITING_AT_PERMIT, ASKING_EXTENDER, IN_LINE, WAITING_AT_PRE_BIND})
+
+
 def story_of(pods: dict[str, Object], events: list[tuple[str, str, str]], uids: dict[str, str]) -> Story:
-    """The story that pods and Events (whose, what, message) tell; pods are called by their keys."""
+    """The story that pods and Events (whose, what, message) tell; pods are called by their keys. Whether a
+    hold lasts long enough to be told of is up to the pace; of pods that still wait their conditions tell."""
     told: dict[str, set[tuple[str, str]]] = {}
     for key, reason, message in events:
+        if reason.split()[1] in HOLDS:
+            continue
         told.setdefault(key, set()).add((reason, _with_names(message, uids)))
     return {
         key: Told(*standing(pods.get(key, {})), frozenset(told.get(key, ())))
