@@ -12,7 +12,7 @@ from hypothesis import settings
 from mooring.sim.result import Result
 
 # The same examples every time, so that a change is judged by what it changes. `make soak` looks for new ones.
-settings.register_profile("steady", derandomize=True, deadline=None)  # no test is about time
+settings.register_profile("steady", derandomize=True, deadline=None, max_examples=60)  # more in `make soak`
 if "MOORING_SOAK_EXAMPLES" not in os.environ:
     settings.load_profile("steady")
 
